@@ -10,7 +10,7 @@ to find one. A function that the rules do not cover is proved as before (`uncove
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -18,10 +18,10 @@ from typing import Any
 
 from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths, telling
-from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.ways import IN_PLACE, ways_of
+from ghashgen.verify.meaning.ways import calls_of, ways_of
 from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
 from ghashgen.verify.uncovered import prove_function
 from ghashgen.verify.x86_64.elf import Image
@@ -37,7 +37,7 @@ class Searching(Enum):
     """Also where a given one is missing or refused."""
 
 
-Ways = Mapping[str, Callable[[], Meaning]]
+Calls = Mapping[str, Callable[[], Meaning]]
 
 
 @dataclass(frozen=True)
@@ -62,48 +62,48 @@ class Certified:
         """
         began = time.perf_counter()
         try:
-            ways = ways_of(spec, function)
+            calls = calls_of(spec, function)
         except Refutation:
             return prove_function(image, spec, function, lengths)
+        all_lengths = lengths is None or LENGTH not in next(iter(calls.values()))().numbers
         try:
-            if lengths is None or LENGTH not in next(iter(ways.values()))().numbers:
-                method, shown = "certificate", dict(self._all(image, spec, ways))
+            if all_lengths:
+                shown = dict.fromkeys(calls, self._by_certificate(image, spec, function, calls))
             else:
-                method = "execution"
-                shown = {n: at_lengths(image, way, lengths) for n, way in ways.items()}
+                shown = {how: at_lengths(image, call, lengths or []) for how, call in calls.items()}
         except Refutation as error:
             error.symbol = function.symbol
+            if error.category is Category.UNSUPPORTED and function.symbol in self.searched:
+                return prove_function(image, spec, function, lengths)
             raise
+        method = "certificate" if all_lengths else "execution"
         return FunctionProof(
             function.symbol,
             function.operation,
             tuple(
-                Theorem(what, function.symbol, way.numbers, method + _how(name, ways))
-                for name, way in shown.items()
+                Theorem(what, function.symbol, way.numbers, method + how)
+                for how, way in shown.items()
                 for what in theorems_of(spec)
             ),
-            sum(way.steps for way in shown.values()),
+            sum(way.steps for way in {id(way): way for way in shown.values()}.values()),
             time.perf_counter() - began,
         )
 
-    def _all(self, image: Image, spec: Statement, ways: Ways) -> Iterator[tuple[str, Way]]:
-        """Yield what was checked of every way by its name."""
-        given = ways.keys() & self.given.keys()
-        for name, meaning in ways.items():
-            search = self.searching is Searching.WHERE_REFUSED or (
-                self.searching is Searching.WHERE_NONE_IS_GIVEN and not given
-            )
-            if name in given:
-                try:
-                    yield name, self._checked(image, name, meaning, self.given[name])
-                    continue
-                except Refutation as error:
-                    if not search:
-                        raise _said(f"the certificate of {name} is refused", error) from None
-            elif not search:
-                raise unsupported(f"no certificate of {name}")
-            self.searched.append(name)
-            yield name, self._searched(image, spec, name, meaning)
+    def _by_certificate(
+        self, image: Image, spec: Statement, function: Function, calls: Calls
+    ) -> Way:
+        """Return what was checked of a function, by the certificate given or by a searched one."""
+        name, meaning = function.symbol, next(iter(calls.values()))
+        if name in self.given:
+            try:
+                return self._checked(image, name, meaning, self.given[name])
+            except Refutation as error:
+                if self.searching is not Searching.WHERE_REFUSED:
+                    raise _said(f"the certificate of {name} is refused", error) from None
+        elif self.searching is Searching.NOWHERE:
+            raise unsupported(f"no certificate of {name}")
+        self.searched.append(name)
+        return self._searched(image, spec, name, calls)
 
     def _checked(
         self, image: Image, name: str, meaning: Callable[[], Meaning], certificate: object
@@ -112,17 +112,15 @@ class Certified:
         self.found[name] = certificate
         return way
 
-    def _searched(
-        self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
-    ) -> Way:
+    def _searched(self, image: Image, spec: Statement, name: str, calls: Calls) -> Way:
         """Check proposed certificates until one is accepted."""
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
 
-        apart = self.found.get(name.removesuffix(IN_PLACE)) if name.endswith(IN_PLACE) else None
+        meaning = next(iter(calls.values()))
         refused: Refutation | None = None
         try:
-            for data in proposed(image, spec, meaning, apart):
+            for data in proposed(image, spec, meaning):
                 # As it would be read from a file: plain data, which the search keeps no hold of.
                 certificate = json.loads(json.dumps(data))
                 try:
@@ -134,7 +132,11 @@ class Certified:
         except Refutation as error:
             refused = refused or error
         refused = refused or unsupported("search: no certificate")
-        raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
+        for call in calls.values():
+            refused = telling(image, getattr(spec, "blocks", 1), call, refused)
+            if refused.category is not Category.UNSUPPORTED:
+                break
+        raise refused
 
 
 def _said(what: str, error: Refutation) -> Refutation:
@@ -151,10 +153,3 @@ def names_of(spec: Statement) -> frozenset[str]:
         with suppress(Refutation):
             names |= ways_of(spec, function).keys()
     return frozenset(names)
-
-
-def _how(name: str, ways: Ways) -> str:
-    """Return which of several ways it is, for the method."""
-    if name.endswith(IN_PLACE):
-        return ", in place"
-    return ", apart" if f"{name}{IN_PLACE}" in ways else ""

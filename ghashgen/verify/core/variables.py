@@ -72,7 +72,11 @@ def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
 
 
 def renumbered(
-    terms: Terms, term: Term, values: Mapping[str, Number], facts: Arithmetic, done: dict[Term, Lane]
+    terms: Terms,
+    term: Term,
+    values: Mapping[str, Number],
+    facts: Arithmetic,
+    done: dict[Term, Lane],
 ) -> Lane:
     """Return a sum of linear functions with numbers in the place of unknowns, in its public bits.
 

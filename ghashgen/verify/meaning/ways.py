@@ -1,8 +1,4 @@
-"""Every way in which a function may be called, and what it means then.
-
-Each way needs a certificate. A function that reads and writes a text is called with two buffers or
-with one; every other function is called in one way.
-"""
+"""What a function means, in every way in which it may be called."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,28 +38,39 @@ OTHERS: Mapping[str, Callable[..., Function]] = {
 """Its other operations: what makes their meaning from statement and function."""
 
 
-IN_PLACE = " in place"
-"""What ends the name of a certificate where input and output are one buffer."""
+CALLS = (", apart", ", in place")
+"""How a function that reads and writes a text may be called: with two buffers, or with one."""
 
 
 def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
-    """Return what a function means in each way, by the names of their certificates.
+    """Return what a function means by the name of its certificate, which is its symbol.
 
-    The name is the function's symbol, and "SYMBOL in place" where input and output are one buffer.
-    A statement may be about the second alone.
+    Two buffers may be one (`Text.input`). A statement may be about one buffer alone.
 
     Raises:
         Refutation: the rules do not cover the function.
     """
-    symbol, operation = function.symbol, function.operation
+    return {function.symbol: next(iter(calls_of(spec, function).values()))}
+
+
+def calls_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
+    """Return what a function means in each way to call it: "", or one of `CALLS`.
+
+    The first says it for all of them.
+
+    Raises:
+        Refutation: the rules do not cover the function.
+    """
+    operation = function.operation
     if isinstance(spec, KernelSpec):
-        return {symbol: lambda: hash.meaning_of(spec, function)}
+        return {"": lambda: hash.meaning_of(spec, function)}
     if isinstance(spec, GcmSpec) and operation in OTHERS:
-        return {symbol: lambda: OTHERS[operation](spec, function)}
+        return {"": lambda: OTHERS[operation](spec, function)}
     if not isinstance(spec, GcmSpec) or operation not in TEXTS:
         raise unsupported(f"no rules of the checker cover {operation}")
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {operation} of any number of bytes only")
     make = TEXTS[operation]
-    in_place = {f"{symbol}{IN_PLACE}": lambda: make(spec, function, True)}
-    return in_place if function.in_place else {symbol: lambda: make(spec, function), **in_place}
+    apart, in_place = CALLS
+    one = {in_place: lambda: make(spec, function, True)}
+    return one if function.in_place else {apart: lambda: make(spec, function), **one}

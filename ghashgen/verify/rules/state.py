@@ -101,7 +101,10 @@ class State:
         if not m.terms.unknowns.isdisjoint(values):
             kinds = Linear, Pointer, Term
             for k, lanes in enumerate(m.vec):
-                m.vec[k] = tuple(new(v) for v in lanes)
+                m.vec[k] = tuple(
+                    renumbered(m.terms, v, values, facts, terms) if isinstance(v, Term) else v
+                    for v in lanes
+                )
         for k, v in enumerate(m.gpr):
             if isinstance(v, kinds):
                 m.gpr[k] = new(v)

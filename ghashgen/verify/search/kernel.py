@@ -50,18 +50,12 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     return certified.found
 
 
-def proposed(
-    image: Image, spec: Statement, meaning: Callable[[], Meaning], apart: object = None
-) -> Iterator[Any]:
-    """Yield certificates of a function in one way, each of which may or may not be right.
-
-    `apart` is that of two buffers, where the function is called in place.
+def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> Iterator[Any]:
+    """Yield certificates of a function, each of which may or may not be right.
 
     Raises:
         Refutation: there is something of which nothing is understood.
     """
-    if apart is not None:
-        yield _in_place(apart)
     try:
         if not _rounds(image, spec, meaning().symbol):
             yield from _proposed(image, spec, meaning(), CALLED)
@@ -71,18 +65,6 @@ def proposed(
         raise unsupported(f"search: {error}") from None
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"search: {type(error).__name__}") from None
-
-
-def _in_place(value: Any) -> Any:
-    """Return a value of a certificate whose addresses in the output are in the input."""
-    match value:
-        case ["p", "output", offset]:
-            return ["p", "input", offset]
-        case dict():
-            return {name: _in_place(one) for name, one in value.items()}
-        case list():
-            return [_in_place(one) for one in value]
-    return value
 
 
 def _rounds(image: Image, spec: Statement, symbol: str) -> bool:

@@ -15,14 +15,15 @@ from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
-from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.loops import TURNS, cases, turns
+from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.flow import Flow, flow_of
@@ -44,7 +45,7 @@ class Search:
         self.begin = self.checker.begin()
         assert isinstance(meaning, Function)
         self.buffers = sum(len(p.order) for p in meaning.parts if isinstance(p, Hashing))
-        self.answers = any(isinstance(p, Answer) for p in meaning.parts)
+        self.answers = any(isinstance(p, Answer) and p.text for p in meaning.parts)
         self.latest = "entry"
         self.sources: list[str] = ["entry"]
         """From where runs come to the next joint."""
@@ -158,6 +159,9 @@ class Search:
                 self.sources, self.latest, before = [name], name, None
             found = self.next(heads)
             if found is None:
+                asked = [a["ghosts"].get(ANSWER) for a in self.data["assertions"].values()]
+                if self.answers and not any(asked):
+                    raise unsupported("search: no loop behind the answer")
                 return self.data
             head, states = found
             name = None

@@ -7,7 +7,7 @@ a read-only region, and an aligned access whose alignment does not follow from t
 Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ghashgen.verify.core.linear import Facts, Fork
 from ghashgen.verify.core.numbers import combined, parts, replaced, whole
@@ -205,7 +205,7 @@ class Memory:
         assert isinstance(facts, Facts)
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
-        edges = self.written[name].keys()
+        edges: Collection[int] = self.written[name].keys()
         if edges and self.number(min(edges)) == self.number(max(edges)):
             edges = {min(edges), max(edges)}
         for key in edges:
