@@ -132,17 +132,17 @@ static uint64_t detect_features(void)
 #define CLASSES 6
 #define OPS 2
 
-/* What a table is for: the messages of a lasting key; one message; the powers for its segments. */
+/* What a table is for: many messages under a key; one message; the powers for its segments. */
 enum use { LASTING, ONCE, SEGMENTS, USES };
 
 struct length_class {
     size_t up_to;
-    uint64_t fill_at; /* bytes of messages that pay for filling the table */
+    uint64_t fill_at; /* bytes hashed at these lengths after which filling the table pays */
     unsigned slot;
     const struct ghashgen_kernel *kernel;
 };
 
-/* Of a key: a table's place, and its kernel. */
+/* A table of a key: its place, and its kernel. */
 struct slot {
     size_t offset;
     const struct ghashgen_kernel *kernel;
@@ -151,10 +151,10 @@ struct slot {
 struct ghashgen_choice {
     enum ghashgen_op op;
     enum use use;
-    uint32_t hosts; /* a bit for each kind of CPU that this is for */
+    uint32_t hosts; /* one bit for each kind of CPU that this choice is for */
     uint64_t needs;
     struct length_class classes[CLASSES]; /* ascending; the last has no limit */
-    struct slot slots[GHASHGEN_KEY_SLOTS]; /* that of the shortest messages first */
+    struct slot slots[GHASHGEN_KEY_SLOTS]; /* the first is for the shortest messages */
 };
 
 static const struct ghashgen_choice nothing = {.classes = {{SIZE_MAX, 0, 0, NULL}}};
@@ -185,9 +185,6 @@ void ghash_avx2_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x
 void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
-void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
-void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -196,6 +193,9 @@ void ghash_avx2_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16
 void ghash_avx2_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+void ghash_avx2_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -208,9 +208,6 @@ void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const ui
 void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_k_clmul1_x4_init(void *table, const uint8_t h[16]);
-void ghash_avx512_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -222,30 +219,18 @@ void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint
 void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
-void ghash_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
-void ghash_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512vl_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
-void ghash_avx512vl_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
-void ghash_avx512vl_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x12_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x12_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
-void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
-void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
-void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
-void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
-void ghash_avx_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
-void ghash_avx_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
-void ghash_avx_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
-void ghash_avx_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -263,30 +248,15 @@ void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const
 void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
-void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
-void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
-void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
-void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_sse_k_clmul1_x4_init(void *table, const uint8_t h[16]);
-void ghash_sse_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
-void ghash_sse_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_sse_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
-void ghash_sse_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
-void ghash_sse_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_sse_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
-void ghash_sse_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
-void ghash_sse_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -295,12 +265,12 @@ void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t
 void ghash_sse_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_sse_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
-void ghash_sse_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
-void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx2_k_clmul1_x16_init(void *table, const uint8_t h[16]);
+void polyval_avx2_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void polyval_avx2_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx2_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -316,18 +286,15 @@ void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const 
 void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
-void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
-void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
-void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
-void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void polyval_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void polyval_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -347,51 +314,40 @@ enum {
     GHASH_AVX2_KARATSUBA_CLMUL2_X16,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16,
-    GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X32,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL,
     GHASH_AVX512_K_CLMUL1_X16,
     GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES,
-    GHASH_AVX512_K_CLMUL1_X4,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR,
-    GHASH_AVX512VL_K_CLMUL1_X8,
-    GHASH_AVX512VL_K_CLMUL1_X8_NATURAL,
     GHASH_AVX_K_CLMUL1_X1,
+    GHASH_AVX_K_CLMUL1_X12,
     GHASH_AVX_K_CLMUL1_X2,
-    GHASH_AVX_K_CLMUL1_X4,
-    GHASH_AVX_K_CLMUL1_X8_AHEAD,
-    GHASH_AVX_KARATSUBA_SHIFTXOR_X8,
-    GHASH_AVX_SCHOOLBOOK_CLMUL2_X1,
+    GHASH_AVX_WINOGRAD_CLMUL1_X16,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X4,
     GHASH_AVX_WINOGRAD_CLMUL1_X8,
-    GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX,
-    GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP,
     GHASH_SSE_K_CLMUL1_X1,
     GHASH_SSE_K_CLMUL1_X2,
-    GHASH_SSE_K_CLMUL1_X4,
-    GHASH_SSE_KARATSUBA_SHIFTXOR_X8,
-    GHASH_SSE_SCHOOLBOOK_CLMUL2_X1,
     GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_SSE_WINOGRAD_CLMUL1_X4,
-    GHASH_SSE_WINOGRAD_CLMUL1_X6,
     GHASH_SSE_WINOGRAD_CLMUL1_X8,
+    POLYVAL_AVX2_K_CLMUL1_X16,
     POLYVAL_AVX2_K_CLMUL1_X8,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X16,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X8,
     POLYVAL_AVX512_K_CLMUL1_X16,
     POLYVAL_AVX512_K_CLMUL1_X8,
-    POLYVAL_AVX512_WINOGRAD_CLMUL1_X16,
-    POLYVAL_AVX512VL_K_CLMUL1_X8,
     POLYVAL_AVX_K_CLMUL1_X16,
     POLYVAL_AVX_K_CLMUL1_X8,
+    POLYVAL_AVX_WINOGRAD_CLMUL1_X16,
     POLYVAL_AVX_WINOGRAD_CLMUL1_X8,
     POLYVAL_SSE_K_CLMUL1_X8,
     POLYVAL_SSE_WINOGRAD_CLMUL1_X8,
@@ -430,10 +386,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x16_init, ghash_avx2_winograd_clmul1_x16_mul, ghash_avx2_winograd_clmul1_x16_update, NULL, NULL, NULL},
-    [GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD] =
-        {"ghash_avx2_winograd_clmul1_x16_ahead", 768, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_winograd_clmul1_x16_ahead_init, ghash_avx2_winograd_clmul1_x16_ahead_mul, ghash_avx2_winograd_clmul1_x16_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX] =
         {"ghash_avx2_winograd_clmul1_x16_icx", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -442,6 +394,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x16_segments_init, ghash_avx2_winograd_clmul1_x16_segments_mul, ghash_avx2_winograd_clmul1_x16_segments_update, ghash_avx2_winograd_clmul1_x16_segments_power, ghash_avx2_winograd_clmul1_x16_segments_combine, NULL},
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X32] =
+        {"ghash_avx2_winograd_clmul1_x32", 1536, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         ghash_avx2_winograd_clmul1_x32_init, ghash_avx2_winograd_clmul1_x32_mul, ghash_avx2_winograd_clmul1_x32_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X8] =
         {"ghash_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -460,11 +416,6 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ) | F(GFNI),
          ghash_avx512_k_clmul1_x16_natural_lanes_init, ghash_avx512_k_clmul1_x16_natural_lanes_mul, ghash_avx512_k_clmul1_x16_natural_lanes_update, NULL, NULL, NULL},
-    [GHASH_AVX512_K_CLMUL1_X4] =
-        {"ghash_avx512_k_clmul1_x4", 256, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-         F(VPCLMULQDQ),
-         ghash_avx512_k_clmul1_x4_init, ghash_avx512_k_clmul1_x4_mul, ghash_avx512_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES] =
         {"ghash_avx512_winograd_clmul1_x16_lanes", 1472, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
@@ -480,40 +431,22 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x48_spr_init, ghash_avx512_winograd_clmul1_x48_spr_mul, ghash_avx512_winograd_clmul1_x48_spr_update, NULL, NULL, NULL},
-    [GHASH_AVX512VL_K_CLMUL1_X8] =
-        {"ghash_avx512vl_k_clmul1_x8", 320, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         ghash_avx512vl_k_clmul1_x8_init, ghash_avx512vl_k_clmul1_x8_mul, ghash_avx512vl_k_clmul1_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX512VL_K_CLMUL1_X8_NATURAL] =
-        {"ghash_avx512vl_k_clmul1_x8_natural", 320, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512vl_k_clmul1_x8_natural_init, ghash_avx512vl_k_clmul1_x8_natural_mul, ghash_avx512vl_k_clmul1_x8_natural_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X1] =
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x1_init, ghash_avx_k_clmul1_x1_mul, ghash_avx_k_clmul1_x1_update, NULL, NULL, NULL},
+    [GHASH_AVX_K_CLMUL1_X12] =
+        {"ghash_avx_k_clmul1_x12", 384, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_k_clmul1_x12_init, ghash_avx_k_clmul1_x12_mul, ghash_avx_k_clmul1_x12_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X2] =
         {"ghash_avx_k_clmul1_x2", 64, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x2_init, ghash_avx_k_clmul1_x2_mul, ghash_avx_k_clmul1_x2_update, NULL, NULL, NULL},
-    [GHASH_AVX_K_CLMUL1_X4] =
-        {"ghash_avx_k_clmul1_x4", 128, 1,
+    [GHASH_AVX_WINOGRAD_CLMUL1_X16] =
+        {"ghash_avx_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL, NULL},
-    [GHASH_AVX_K_CLMUL1_X8_AHEAD] =
-        {"ghash_avx_k_clmul1_x8_ahead", 256, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update, NULL, NULL, NULL},
-    [GHASH_AVX_KARATSUBA_SHIFTXOR_X8] =
-        {"ghash_avx_karatsuba_shiftxor_x8", 256, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_karatsuba_shiftxor_x8_init, ghash_avx_karatsuba_shiftxor_x8_mul, ghash_avx_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX_SCHOOLBOOK_CLMUL2_X1] =
-        {"ghash_avx_schoolbook_clmul2_x1", 16, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_schoolbook_clmul2_x1_init, ghash_avx_schoolbook_clmul2_x1_mul, ghash_avx_schoolbook_clmul2_x1_update, NULL, NULL, NULL},
+         ghash_avx_winograd_clmul1_x16_init, ghash_avx_winograd_clmul1_x16_mul, ghash_avx_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -534,18 +467,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x8_init, ghash_avx_winograd_clmul1_x8_mul, ghash_avx_winograd_clmul1_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD] =
-        {"ghash_avx_winograd_clmul1_x8_ahead", 384, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX] =
         {"ghash_avx_winograd_clmul1_x8_skx", 384, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x8_skx_init, ghash_avx_winograd_clmul1_x8_skx_mul, ghash_avx_winograd_clmul1_x8_skx_update, NULL, NULL, NULL},
-    [GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP] =
-        {"ghash_avx_winograd_clmul1_x8_stackswap", 384, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2),
-         ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update, NULL, NULL, NULL},
     [GHASH_SSE_K_CLMUL1_X1] =
         {"ghash_sse_k_clmul1_x1", 32, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -554,18 +479,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_k_clmul1_x2", 64, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_k_clmul1_x2_init, ghash_sse_k_clmul1_x2_mul, ghash_sse_k_clmul1_x2_update, NULL, NULL, NULL},
-    [GHASH_SSE_K_CLMUL1_X4] =
-        {"ghash_sse_k_clmul1_x4", 128, 16,
-         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_k_clmul1_x4_init, ghash_sse_k_clmul1_x4_mul, ghash_sse_k_clmul1_x4_update, NULL, NULL, NULL},
-    [GHASH_SSE_KARATSUBA_SHIFTXOR_X8] =
-        {"ghash_sse_karatsuba_shiftxor_x8", 256, 16,
-         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_karatsuba_shiftxor_x8_init, ghash_sse_karatsuba_shiftxor_x8_mul, ghash_sse_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
-    [GHASH_SSE_SCHOOLBOOK_CLMUL2_X1] =
-        {"ghash_sse_schoolbook_clmul2_x1", 16, 16,
-         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_schoolbook_clmul2_x1_init, ghash_sse_schoolbook_clmul2_x1_mul, ghash_sse_schoolbook_clmul2_x1_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_sse_winograd_clmul1_x16_segments", 768, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -574,14 +487,14 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_winograd_clmul1_x4", 192, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_winograd_clmul1_x4_init, ghash_sse_winograd_clmul1_x4_mul, ghash_sse_winograd_clmul1_x4_update, NULL, NULL, NULL},
-    [GHASH_SSE_WINOGRAD_CLMUL1_X6] =
-        {"ghash_sse_winograd_clmul1_x6", 288, 16,
-         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_winograd_clmul1_x6_init, ghash_sse_winograd_clmul1_x6_mul, ghash_sse_winograd_clmul1_x6_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X8] =
         {"ghash_sse_winograd_clmul1_x8", 384, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_winograd_clmul1_x8_init, ghash_sse_winograd_clmul1_x8_mul, ghash_sse_winograd_clmul1_x8_update, NULL, NULL, NULL},
+    [POLYVAL_AVX2_K_CLMUL1_X16] =
+        {"polyval_avx2_k_clmul1_x16", 512, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         polyval_avx2_k_clmul1_x16_init, polyval_avx2_k_clmul1_x16_mul, polyval_avx2_k_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX2_K_CLMUL1_X8] =
         {"polyval_avx2_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -604,16 +517,6 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
-    [POLYVAL_AVX512_WINOGRAD_CLMUL1_X16] =
-        {"polyval_avx512_winograd_clmul1_x16", 896, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-         F(VPCLMULQDQ),
-         polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
-    [POLYVAL_AVX512VL_K_CLMUL1_X8] =
-        {"polyval_avx512vl_k_clmul1_x8", 320, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         polyval_avx512vl_k_clmul1_x8_init, polyval_avx512vl_k_clmul1_x8_mul, polyval_avx512vl_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X16] =
         {"polyval_avx_k_clmul1_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -622,6 +525,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"polyval_avx_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX),
          polyval_avx_k_clmul1_x8_init, polyval_avx_k_clmul1_x8_mul, polyval_avx_k_clmul1_x8_update, NULL, NULL, NULL},
+    [POLYVAL_AVX_WINOGRAD_CLMUL1_X16] =
+        {"polyval_avx_winograd_clmul1_x16", 768, 1,
+         F(PCLMULQDQ) | F(AVX),
+         polyval_avx_winograd_clmul1_x16_init, polyval_avx_winograd_clmul1_x16_mul, polyval_avx_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX_WINOGRAD_CLMUL1_X8] =
         {"polyval_avx_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -638,45 +545,25 @@ static const struct ghashgen_kernel kernels[] = {
 
 #define CLASS(up_to, fill_at, slot, name) {up_to, fill_at, slot, &kernels[name]}
 
-/* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
- * and the record in docs/bench, or the convention. */
+/* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
+ * record in docs/bench, or the convention. */
 static const struct ghashgen_choice choices[] = {
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(64, 368, 1, GHASH_AVX512VL_K_CLMUL1_X8_NATURAL), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(4096, 66672, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 61392, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
-            {1472, &kernels[GHASH_AVX512VL_K_CLMUL1_X8_NATURAL]},
-            {1792, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
-        },
-    },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 2064, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(1024, 2016, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(4096, 3088, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 2928, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 3040, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 2960, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 2672, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2704, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX512VL_K_CLMUL1_X8]},
-            {320, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
-            {1792, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X4]},
+            {128, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
@@ -685,17 +572,15 @@ static const struct ghashgen_choice choices[] = {
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX512_K_CLMUL1_X4), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX512_K_CLMUL1_X4), /* gcm on amd-25-17-1 */
-            CLASS(256, 1328, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(1024, 1072, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
-            CLASS(4096, 1584, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 1504, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX512_K_CLMUL1_X4]},
-            {256, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
-            {1728, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -703,16 +588,15 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
-            CLASS(64, 560, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(256, 416, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
-            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 5 */
@@ -720,12 +604,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
-            CLASS(256, 608, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(1024, 464, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(4096, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 1776, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 608, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 464, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm and throughput and latency on amd-26-2-1 */
         },
         {
             {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
@@ -737,16 +621,15 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 544, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 400, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
         },
         {
-            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
-            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD]},
+            {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X32]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -754,16 +637,15 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
-            CLASS(64, 560, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(256, 416, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
-            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Cascade Lake, other Intel */
@@ -789,12 +671,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
@@ -803,18 +685,18 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 5 */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(64, 1936, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* gcm on amd-26-2-1 */
-            CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* gcm on amd-26-2-1 */
-            CLASS(1024, 1312, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* gcm on amd-26-2-1 */
-            CLASS(4096, 1184, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1184, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X12), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 2208, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 1328, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 1296, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 1280, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 1344, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
         },
         {
-            {0, &kernels[GHASH_AVX_K_CLMUL1_X8_AHEAD]},
-            {256, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP]},
+            {0, &kernels[GHASH_AVX_K_CLMUL1_X12]},
+            {384, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
     /* other AMD, other */
@@ -842,31 +724,14 @@ static const struct ghashgen_choice choices[] = {
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1 */
-            CLASS(1024, 11536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
-            CLASS(4096, 10400, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 6656, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
+            CLASS(1024, 11456, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 12816, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 11056, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
-            {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX]},
-        },
-    },
-    /* Zen 5 */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(64, 1680, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(256, 1344, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(1024, 1280, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(4096, 1184, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1200, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
-        },
-        {
-            {0, &kernels[GHASH_AVX_K_CLMUL1_X8_AHEAD]},
-            {256, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD]},
+            {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* other AMD, other */
@@ -874,44 +739,28 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3b),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X6]},
-        },
-    },
-    /* Zen 5 */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
-        F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X8]},
@@ -920,41 +769,11 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4_NATURAL), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* latency on amd-25-17-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ) | F(GFNI),
         {
-            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
             CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
             CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
@@ -968,8 +787,8 @@ static const struct ghashgen_choice choices[] = {
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
             CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
             CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
@@ -1026,38 +845,24 @@ static const struct ghashgen_choice choices[] = {
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
             CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 1, GHASH_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX2_KARATSUBA_CLMUL2_X16), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 2, GHASH_AVX2_KARATSUBA_CLMUL2_X16), /* latency on amd-26-2-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-26-2-1 */
+            CLASS(1024, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(4096, 0, 3, GHASH_AVX2_KARATSUBA_CLMUL2_X16), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX2_KARATSUBA_CLMUL2_X16), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
             CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
             CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* latency on amd-25-17-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 5 */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
-        F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -1066,8 +871,8 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-25-17-1 */
             CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
             CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
             CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
@@ -1082,10 +887,10 @@ static const struct ghashgen_choice choices[] = {
         {
             CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-26-2-1 */
             CLASS(64, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on amd-26-2-1 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-26-2-1 */
             CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
             CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_SSE_KARATSUBA_SHIFTXOR_X8), /* latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
         },
         {{0, NULL}},
     },
@@ -1160,16 +965,16 @@ static const struct ghashgen_choice choices[] = {
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 1952, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(1024, 2096, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(4096, 2240, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 2096, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 1248, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 1344, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 1424, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 1344, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[POLYVAL_AVX512VL_K_CLMUL1_X8]},
-            {320, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
+            {256, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
         },
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
@@ -1178,16 +983,15 @@ static const struct ghashgen_choice choices[] = {
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 3136, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(1024, 3088, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(4096, 2784, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 2560, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_K_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X8]},
-            {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -1195,16 +999,15 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
         F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 2480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
         },
         {
-            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
-            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
+            {0, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
         },
     },
     /* Zen 5 */
@@ -1212,17 +1015,16 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(64, 720, 1, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 784, 2, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(1024, 704, 2, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(4096, 688, 2, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 688, 2, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 3440, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 3536, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 3536, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 3488, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
         },
         {
-            {0, &kernels[POLYVAL_AVX_K_CLMUL1_X16]},
-            {512, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
-            {768, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X16]},
+            {512, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -1230,29 +1032,44 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 2416, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 2352, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
-            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
-            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
+            {0, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
+    /* Cascade Lake, other Intel */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3b),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* Zen 4 */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
@@ -1263,16 +1080,48 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(64, 2336, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 1424, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 1376, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(4096, 1312, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1344, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(64, 2336, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(256, 1392, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(1024, 1376, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(4096, 1312, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
+            CLASS(SIZE_MAX, 1344, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-26-2-1 */
         },
         {
             {0, &kernels[POLYVAL_AVX_K_CLMUL1_X16]},
             {512, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
+        },
+    },
+    /* other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x30),
+        F(SSE2) | F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x30),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
     /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
@@ -1280,12 +1129,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_SSE_WINOGRAD_CLMUL1_X8]},
@@ -1401,7 +1250,7 @@ static const struct ghashgen_choice choices[1]; /* for no kind of CPU */
 #define CHOICES 1
 #endif
 
-/* ---- Which CPU: asked once ---- */
+/* ---- Which CPU ---- */
 
 struct host {
     const char *vendor;           /* the string of CPUID leaf 0 */
@@ -1425,7 +1274,7 @@ static const struct host hosts[] = {
 };
 #define OTHER_HOST 5
 
-/* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
+/* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)
 {
     unsigned stepping = signature & 15, model = signature >> 4 & 15, family = signature >> 8 & 15;
@@ -1481,8 +1330,8 @@ static uint64_t available_features(void)
     return detect_features() & ~features_named(off ? off : "");
 }
 
-/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time find the
- * same, so no order between them is needed. */
+/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time get the same
+ * answer, so they need no order. */
 #define FEATURE_BITS 24
 #define KNOWN (UINT32_C(1) << 31)
 static _Atomic uint32_t cpu_word; /* 0 until asked */
@@ -1509,7 +1358,7 @@ uint64_t ghashgen_cpu_features(void)
 
 /* ---- Which kernel ---- */
 
-/* Pure: the choice of a CPU of this kind with these features. */
+/* The choice for a CPU of this kind with these features. Pure. */
 static const struct ghashgen_choice *find_choice(enum ghashgen_op op, enum use use, unsigned host,
                                             uint64_t features)
 {
@@ -1520,7 +1369,7 @@ static const struct ghashgen_choice *find_choice(enum ghashgen_op op, enum use u
     return &nothing;
 }
 
-/* What was found for this CPU; NULL until asked. What it points to is constant. */
+/* The choices for this CPU; NULL until asked. They point to constants. */
 static _Atomic(const struct ghashgen_choice *) found[OPS][USES];
 
 static const struct ghashgen_choice *choice_of(enum ghashgen_op op, enum use use)
@@ -1561,7 +1410,7 @@ static void wipe(void *secret, size_t size)
 {
     memset(secret, 0, size);
 #if defined(__GNUC__)
-    __asm__ volatile("" : : "r"(secret) : "memory"); /* the zeros are read, for all one knows */
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */
 #else
     for (volatile unsigned char *byte = secret; size; size--)
         *byte++ = 0;
@@ -1570,7 +1419,7 @@ static void wipe(void *secret, size_t size)
 
 /* ---- One key, many messages ---- */
 
-/* The slot wanted for len, or of the next shorter class that has its table; slot 0 always has. */
+/* The slot for len, or that of the next shorter class whose table is filled. Slot 0 always is. */
 static const struct slot *filled_slot(const struct ghashgen_key *key, size_t len)
 {
     const struct length_class *class_ = class_of(key->choice, len);
@@ -1642,8 +1491,8 @@ void ghashgen_key_wipe(struct ghashgen_key *key)
 
 /* ---- One table on the stack ---- */
 
-/* Where no register of a group loop crosses a line of the cache. By hand: some compilers for Windows
- * do not align what lies on the stack by more than 16. */
+/* Aligned so that no load of a group loop crosses a cache line. Done by hand: some compilers for Windows
+ * align nothing on the stack to more than 16. */
 #define BEST_ALIGN GHASHGEN_BEST_TABLE_ALIGN
 #define TABLE_ROOM (GHASHGEN_MAX_TABLE_BYTES + BEST_ALIGN - 1)
 

@@ -133,7 +133,7 @@ static uint64_t detect_features(void)
 struct choice {
     unsigned key_bits;
     enum ghashgen_gcm_use use;
-    uint32_t hosts; /* a bit for each kind of CPU that this is for */
+    uint32_t hosts; /* one bit for each kind of CPU that this choice is for */
     uint64_t needs;
     const struct ghashgen_gcm_kernel *kernel;
 };
@@ -227,11 +227,21 @@ void gcm256_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16]
 void gcm256_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -291,7 +301,9 @@ enum {
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16_SHORT,
+    GCM256_AVX2_WINOGRAD_CLMUL1_X16,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
+    GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
@@ -365,11 +377,20 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
+        {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
+        {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -397,15 +418,15 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
- * and the record in docs/bench/gcm, or the convention. */
+/* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
+ * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -432,15 +453,9 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
@@ -462,7 +477,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -493,7 +508,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -582,14 +597,14 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: text on amd-26-2-1 */
     {
@@ -601,7 +616,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
@@ -614,6 +629,44 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -807,10 +860,48 @@ static const struct choice choices[] = {
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -841,21 +932,21 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: imix on amd-26-2-1 */
     {
@@ -867,7 +958,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -885,107 +976,83 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
@@ -1005,50 +1072,76 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: text on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
 };
 #define CHOICES (sizeof choices / sizeof choices[0])
@@ -1060,7 +1153,7 @@ static const struct choice choices[1]; /* for no kind of CPU */
 #define CHOICES 1
 #endif
 
-/* ---- Which CPU: asked once ---- */
+/* ---- Which CPU ---- */
 
 struct host {
     const char *vendor;           /* the string of CPUID leaf 0 */
@@ -1081,7 +1174,7 @@ static const struct host hosts[] = {
 };
 #define OTHER_HOST 4
 
-/* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
+/* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)
 {
     unsigned stepping = signature & 15, model = signature >> 4 & 15, family = signature >> 8 & 15;
@@ -1137,8 +1230,8 @@ static uint64_t available_features(void)
     return detect_features() & ~features_named(off ? off : "");
 }
 
-/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time find the
- * same, so no order between them is needed. */
+/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time get the same
+ * answer, so they need no order. */
 #define FEATURE_BITS 24
 #define KNOWN (UINT32_C(1) << 31)
 static _Atomic uint32_t cpu_word; /* 0 until asked */
@@ -1165,7 +1258,7 @@ uint64_t ghashgen_gcm_cpu_features(void)
 
 /* ---- Which kernel ---- */
 
-/* Pure: the choice of a CPU of this kind with these features. */
+/* The choice for a CPU of this kind with these features. Pure. */
 static const struct choice *find_choice(unsigned key_bits, enum ghashgen_gcm_use use, unsigned host,
                                         uint64_t features)
 {
@@ -1190,7 +1283,7 @@ static void wipe(void *secret, size_t size)
 {
     memset(secret, 0, size);
 #if defined(__GNUC__)
-    __asm__ volatile("" : : "r"(secret) : "memory"); /* the zeros are read, for all one knows */
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */
 #else
     for (volatile unsigned char *byte = secret; size; size--)
         *byte++ = 0;

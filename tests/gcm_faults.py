@@ -14,14 +14,12 @@ import pytest
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.gcm.functions import init
+from ghashgen.kernels.aes import cipher, counters, expansion
 from ghashgen.kernels.gcm.functions import open as opening
 from ghashgen.kernels.gcm.functions import start as starting
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts import (
-    cipher,
     clear,
-    counters,
     directions,
     lengths,
     partial,
@@ -276,7 +274,7 @@ PLANTED = (
         "Rcon of step 9",
         r"init of key 0+: ctx from byte \d+ on",
         "init: round key 9 is wrong",
-        plant=lambda patch: patch.setattr(init, "AFTER_OVERFLOW", 0x1D * init.WORDS),
+        plant=lambda patch: patch.setattr(expansion, "AFTER_OVERFLOW", 0x1D * expansion.WORDS),
     ),
     Planted(
         "hashed after it is written",

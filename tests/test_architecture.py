@@ -41,6 +41,7 @@ ALONE = {
     "algebra.schemes": {"algebra.field", "algebra.ops", "algebra.schemes", "support.errors"},
     "ir": {"algebra.ops.protocol", "ir"},
     "arch": {"arch", "ir", "support"},
+    "kernels.aes": {"ir", "kernels.aes", "kernels.core", "kernels.memory"},
     "verify": {"algebra.field", "algebra.ops", "support.errors", "verify"},
     "verify.core": {"algebra.field", "algebra.ops", "support.errors", "verify.core"},
     "verify.x86_64": {"algebra", "support.errors", "verify.core", "verify.x86_64"},

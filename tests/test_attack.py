@@ -41,6 +41,9 @@ from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import kernels_folder
 
+# The time may be up in a callback of the garbage collector, which drops the error; it comes again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 SMALL = "ghash_sse_k_clmul1_x1"
 
 SETS = (

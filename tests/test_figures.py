@@ -17,8 +17,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.lab.figures import folded, gallery, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.figures.svg import COLOURS, SMALL, WIDTH
-from ghashgen.lab.standing import pair
-from ghashgen.records.records import load_records
+from ghashgen.lab.standing import load_standings
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
@@ -56,13 +55,13 @@ def test_a_stale_figure_is_named(tmp_path: Path, fault: str) -> None:
 
 
 def test_a_chart_shows_the_cells_of_the_record() -> None:
-    (record, *_) = load_records(ROOT / "docs/bench/gcm")
-    chart = speed.sealed(record, 128)
+    (one, *_) = load_standings(ROOT, ENTRIES.values(), "gcm")
+    chart = speed.sealed(one, 128)
     ours, *theirs = chart.curves
     assert ours.name == "ghashgen"
     assert [curve.name for curve in theirs] == sorted(set(speed.LIBRARIES.values()))
     for (size, ratio), (same, own) in zip(chart.ratios, ours.points, strict=True):
-        found = pair(record.results, size, "seal", 128)
+        found = one.pair(size, "seal", 128)
         assert found is not None
         assert size == same
         assert own == found.kernel.per_byte

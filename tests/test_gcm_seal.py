@@ -28,7 +28,7 @@ from test_gcm_kernels import harness_of
 
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.short import most_bytes
+from ghashgen.kernels.gcm.parts.few import most_bytes
 from ghashgen.run.arguments import answered
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ghashgen.lab.reached import REACHED, goal_parts, verdicts
+from ghashgen.lab.standing import Standing
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.cpus import core_of
 from ghashgen.records.goals import Book, load_goals, parse
@@ -50,7 +51,7 @@ WHOLE = tuple(sorted(CORE.features))
 Figures = dict[tuple[str, int, str], float]
 
 
-def record(cpu: str, features: tuple[str, ...], figures: Figures) -> Record:
+def record(cpu: str, features: tuple[str, ...], figures: Figures) -> Standing:
     cells = tuple(
         Cell(name, size, mode, (Run(cycles, cycles, cycles, 9, 0),))
         for (name, size, mode), cycles in figures.items()
@@ -59,11 +60,12 @@ def record(cpu: str, features: tuple[str, ...], figures: Figures) -> Record:
         "own": Subject("own", "kernel", key=128),
         "peer": Subject("peer", "peer", key=128),
     }
-    return Record("x", 1, "", Results(Machine(cpu, features, 3.0, ""), subjects, cells, {}))
+    one = Record("x", 1, "", Results(Machine(cpu, features, 3.0, ""), subjects, cells, {}))
+    return Standing(one, lambda size, mode, key: "own")
 
 
-def said(book: Book, one: Record) -> list[tuple[int, str]]:
-    goals = book.of(one.results.machine.features)
+def said(book: Book, one: Standing) -> list[tuple[int, str]]:
+    goals = book.of(one.record.results.machine.features)
     assert goals is not None
     return [(verdict.goal.size, verdict.said) for verdict in verdicts(one, goals)]
 

@@ -45,6 +45,7 @@ from ghashgen.lab.model.rows import (
     topic,
     wanted,
 )
+from ghashgen.lab.standing import Standing
 from ghashgen.lab.summary import block_of, replaced
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.goals import parse
@@ -119,13 +120,16 @@ def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
     subjects = {"openssl_avx": Subject("openssl_avx", "peer"), "gone": Subject("gone", "kernel")}
     machine = Machine("CPU (cpu family 6, model 85, stepping 7)", (), 3.0, "")
     known = Record("x", 1, "", Results(machine, subjects, cells, {}))
-    ((title, found),) = checks([], peers(), [known]).items()
+
+    def standing(one: Record) -> Standing:
+        return Standing(one, lambda size, mode, key: "gone")
+
+    ((title, found),) = checks([], peers(), [standing(known)]).items()
     (one,) = found
     assert (title, one.name, one.size, one.measured) == ("Cascade Lake", peer.name, LONG, 0.375)
     other = replace(machine, cpu="CPU (cpu family 6, model 1, stepping 0)")
-    assert (
-        checks([], peers(), [replace(known, results=replace(known.results, machine=other))]) == {}
-    )
+    elsewhere = replace(known, results=replace(known.results, machine=other))
+    assert checks([], peers(), [standing(elsewhere)]) == {}
 
 
 def test_lengths_of_one_kernel_share_a_row() -> None:

@@ -36,8 +36,9 @@ from ghashgen.lab.report.plots import (
     inline,
     plots,
 )
-from ghashgen.lab.report.speed import read_speeds
+from ghashgen.lab.report.speed import read, speeds
 from ghashgen.lab.report.topics import HASH
+from ghashgen.lab.standing import Standing
 from ghashgen.records.core import SIZES
 from ghashgen.records.records import write_record
 from ghashgen.support.errors import GhashgenError
@@ -60,7 +61,8 @@ def report(folder: Folder) -> Report:
 
 
 def read_speed(path: Path, shown: str, session: int | None = None) -> Speed:
-    (speed,) = read_speeds(path, shown, session)
+    source = read(path, shown, session)
+    (speed,) = speeds(source, Standing(source.record, lambda size, mode, key: ""), HASH)
     return speed
 
 

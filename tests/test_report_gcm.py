@@ -18,8 +18,9 @@ from ghashgen.lab.report.data import Report
 from ghashgen.lab.report.gather import gather
 from ghashgen.lab.report.page import Links, page, write
 from ghashgen.lab.report.plots import plots
-from ghashgen.lab.report.speed import read_speeds
+from ghashgen.lab.report.speed import read, speeds
 from ghashgen.lab.report.topics import AES_GCM, HASH, TOPICS
+from ghashgen.lab.standing import Standing
 from ghashgen.records.core import IMIX_BYTES, Cell, Machine, Results, Run, Subject
 from ghashgen.records.records import write_record
 from ghashgen.support.errors import GhashgenError
@@ -58,7 +59,9 @@ def measured() -> Results:
         name: Subject(name, kind, 560, needs=("avx",), key=key)
         for name, (kind, key, _) in RATES.items()
     }
-    return Results(Machine("a core", ("avx",), 2.5, "abc"), subjects, tuple(cells), {})
+    return Results(
+        Machine("a core", ("aesni", "avx", "pclmulqdq"), 2.5, "abc"), subjects, tuple(cells), {}
+    )
 
 
 def _run(cycles: float) -> Run:
@@ -106,11 +109,13 @@ def test_a_record_is_one_measurement_for_each_size_of_key(report: Report, folder
     assert small.names("kernel") == (KERNELS[0],)
     assert large.names("peer") == ("some_peer_256",)
     assert "seal, kernels and peers in turns" in small.method
-    printed = read_speeds(folder.bench, "x", None, AES_GCM)
+    source = read(folder.bench, "x")
+    one = Standing(source.record, lambda size, mode, key: "")
+    printed = speeds(source, one, AES_GCM)
     assert [[(t.name, t.size) for t in s.timings] for s in printed] == [
         [(t.name, t.size) for t in s.timings] for s in report.speeds
     ]
-    (hashes,) = read_speeds(folder.bench, "x", None, HASH)
+    (hashes,) = speeds(source, one, HASH)
     assert hashes.names("kernel") == ("ghash_avx_k_clmul1_x8",)
 
 

@@ -188,7 +188,7 @@ def test_the_files_state_what_is_needed_and_what_is_best(tmp_path: Path) -> None
         header = (out / "ghashgen.h").read_text()
         assert f"#define {name.upper()}_TABLE_ALIGN {align}\n" in header
         assert f"#define {name.upper()}_TABLE_BEST_ALIGN {best}\n" in header
-        assert "its bytes may be copied" in header
+        assert "so you may copy it\n * as bytes to another such place" in header
         banner = (out / entry["file"]).read_text().partition("default rel")[0]
         assert ("at any address" if align == 1 else f"aligned to {align}") in banner
         assert (f"best aligned to {best}" in banner) == (best > align)

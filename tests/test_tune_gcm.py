@@ -38,7 +38,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 
 GOAL = GOALS["gcm"]
-MIXED, PACKETS, _, _, PARTS = GOAL.uses
+MIXED, PACKETS, _, _, PARTS, _ = GOAL.uses
 NEEDS = ("aesni", "avx", "pclmulqdq")
 KERNELS = tuple(
     GcmKernel(key, isa, "winograd", "clmul1", blocks)
@@ -75,7 +75,7 @@ def test_what_a_use_is_measured_by() -> None:
     assert sizes_to_measure((PACKETS,)) == (16,)
     assert modes_of(GOAL.uses) == ("seal", "open", "imix", "text")
     assert {("open", 1 << 20), ("seal", 16), ("text", 1500)} < set(cells_of(GOAL.uses))
-    assert modes_of(GOALS["hash"].uses) == ("throughput", "init")
+    assert modes_of(GOALS["hash"].uses) == ("gcm", "throughput", "latency", "init")
     assert GOAL.only(["parts", "mixed", "parts"]) == (PARTS, MIXED)
     with pytest.raises(GhashgenError, match="'lasting' is no use that tune decides of family gcm"):
         GOAL.only(["lasting"])

@@ -97,7 +97,7 @@ def test_it_writes_what_is_needed_and_no_more(into: Path) -> None:
     assert f"{ONE}_update(" in header
     assert f"{TWO}_update(" in header
     assert header.count("_init(") == 2
-    assert "VENDORED names the command" in header
+    assert "VENDORED has the command" in header
     assert "MANIFEST" not in header
 
 
@@ -118,7 +118,7 @@ def test_the_record_says_what_is_proved_of_which_bytes(into: Path, nasm: Tool) -
     kernels = [k for k in catalogue() if k.name in (ONE, TWO)]
     for artefact in made(kernels, Target(), nasm):
         assert f"#   .text       sha256 {sha256(artefact.code)}\n" in text
-    assert text.count("proved for every key, state and message") == 2
+    assert text.count("proved from these bytes, for every key, state and message") == 2
     assert text.count("#     update: function memory constant-time abi\n") == 2
     assert "#       lengths 0..4611686018427387903, by certificate\n" in text
     assert f"#     ghashgen prove --name {ONE}\n" in text
@@ -353,7 +353,7 @@ def test_a_wrong_kernel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "1 NOT PROVED" in done("--into", tmp_path / "new", "--name", ONE, "--unproved")
     text = (tmp_path / "new" / "VENDORED").read_text()
     assert f"NOT PROVED: function: {ONE}_" in text
-    assert "proved for every key" not in text
+    assert "proved from these bytes" not in text
     assert "--unproved" in text
 
 
@@ -376,10 +376,13 @@ def test_the_check_says_what_it_compared(into: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "compares"),
     [
-        ("gcm128_avx_k_clmul1_x8", "But one branch of open depends on whether the tag matches"),
+        (
+            "gcm128_avx_k_clmul1_x8",
+            "Exception: one branch of open depends on whether the tag matches",
+        ),
         (
             "gcm128_avx_winograd_clmul1_x8_streams",
-            "But one branch of open and one of verify depends on whether the tag matches",
+            "Exception: one branch of open and one of verify depends on whether the tag matches",
         ),
         (ONE, ""),
     ],
@@ -493,7 +496,8 @@ def test_other_targets(tmp_path: Path) -> None:
     text = (tmp_path / "VENDORED").read_text()
     assert f"#     cc -c my_{ONE}.S\n" in text
     assert f"#     ghashgen prove --name {ONE} --abi win64 --syntax gas-att --prefix my_\n" in text
-    assert "It was ELF, of the same instructions: relocations of win64 are not read." in text
+    assert "The object was ELF with the same instructions" in text
+    assert "ghashgen does not read relocations of win64." in text
     assert "prove-object" not in text
     assert "4 unchanged" in done("--into", tmp_path)
 
@@ -505,7 +509,7 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
     idle = [name for name in names if f"{name}_init" not in dispatcher]
     assert idle
     for name in names:
-        assert (f"{name}: the dispatcher has a better kernel for every CPU" in said) == (
+        assert (f"{name}: called by no dispatcher: another kernel is taken" in said) == (
             name in idle
         )
     text = (tmp_path / "VENDORED").read_text()

@@ -189,3 +189,17 @@ def test_a_counter_that_is_read_again_behind_a_cut_is_that_of_the_entry() -> Non
     loop["places"]["v2.0"] = "?"
     with pytest.raises(Refutation, match=r"the counter at 0, of that at 32\*t\+32"):
         check(after, spec, function, False, data)
+
+
+def test_a_decryption_that_leaves_out_a_round_is_not_proved() -> None:
+    """What it writes has no polynomials, and nothing else says that it is the plaintext."""
+    text = text_of(SMALL, "sysv")
+    head, label, own = text.partition(f"\n{SMALL.name}_decrypt:\n")
+    lines = own.split("\n")
+    at = [k for k, line in enumerate(lines) if "AES: round 9" in line][1]
+    wrong = head + label + "\n".join(lines[:at] + lines[at + 1 :])
+    spec: GcmSpec = statement(SMALL, SMALL.name, "sysv")
+    function = next(f for f in spec.functions if f.operation == "decrypt")
+    for source, right in ((text, True), (wrong, False)):
+        image = load_image(assemble_text(find_nasm(), SMALL.name, source, "elf64"))
+        assert not_proved(image, spec, function, False) is not right

@@ -55,7 +55,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def least_is_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least value of a number is said to be one more than it is."""
     real = Facts.least
-    monkeypatch.setattr(Facts, "least", lambda self, a: real(self, a) + 1)
+    monkeypatch.setattr(Facts, "least", lambda self, a, *more: real(self, a, *more) + 1)
 
 
 def constraint_the_wrong_way(monkeypatch: pytest.MonkeyPatch) -> None:

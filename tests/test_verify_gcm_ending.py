@@ -4,7 +4,7 @@ They are planted in what is recorded, by the names that parts and values have, s
 what they are however registers are allocated.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,11 @@ from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.functions import open as opening
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts import ending, message, straight
-from ghashgen.kernels.gcm.parts.ending import Before, Ending, Last
+from ghashgen.kernels.gcm.parts import message, plan, straight
+from ghashgen.kernels.gcm.parts.plan import Path, States, Sums
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES
+from ghashgen.kernels.hash.kernel import Kernel as HashKernel
 from ghashgen.kernels.hash.parts.exact import Exact
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
@@ -34,39 +35,38 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def _a_power_more(patch: pytest.MonkeyPatch) -> None:
-    right = Ending._power
+    right = straight._power
 
-    def wrong(self: Ending, before: Before, exact: Exact | None) -> VReg:
-        return self.b.gpr("gpr_sub", right(self, before, exact), ENTRY_BYTES)
+    def wrong(text: Text, R: VReg | None, alone: bool, exact: Exact | None) -> VReg:
+        return text.b.gpr("gpr_sub", right(text, R, alone, exact), ENTRY_BYTES)
 
-    patch.setattr(Ending, "_power", wrong)
+    patch.setattr(straight, "_power", wrong)
 
 
 def _without(subject: str) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = Ending._add
+        right = plan.products
 
         def wrong(
-            self: Ending, sums: dict[str, Value], A: VReg, power: list[Value], name: str
-        ) -> dict[str, Value]:
-            if name == subject and sums:
-                return sums
-            return right(self, sums, A, power, name)
+            b: Builder, hashing: HashKernel, sums: Sums, A: VReg, keys: Sequence[Value], of: str
+        ) -> Sums:
+            return sums if of == subject and sums else right(b, hashing, sums, A, keys, of)
 
-        patch.setattr(Ending, "_add", wrong)
+        patch.setattr(plan, "products", wrong)
+        patch.setattr(straight, "products", wrong)
 
     return plant
 
 
 def _another_state(patch: pytest.MonkeyPatch) -> None:
-    right = Ending.ways
+    right = straight._rest
 
-    def wrong(self: Ending, name: str, before: Before) -> VReg:
-        if name == "rest":
-            before = replace(before, state=before.lengths)
-        return right(self, name, before)
+    def wrong(*given: Any, **others: Any) -> VReg:
+        *shared, name, state, lengths = given[:7]
+        state = lengths if name == "rest" else state
+        return right(*shared, name, state, lengths, *given[7:], **others)
 
-    patch.setattr(Ending, "ways", wrong)
+    patch.setattr(straight, "_rest", wrong)
 
 
 def _no_key_terms_of_lanes(patch: pytest.MonkeyPatch) -> None:
@@ -101,40 +101,43 @@ def _lengths_exchanged(patch: pytest.MonkeyPatch) -> None:
 
 
 def _mask_of_the_first_block(patch: pytest.MonkeyPatch) -> None:
-    right = ending.encipher
+    def wrong(text: Text, J0: VReg | None) -> Callable[[int, bool], States]:
+        def cipher(count: int, free: bool) -> States:
+            blocks = text.counters.last_blocks(count)
+            first = blocks[0] if J0 is not None and blocks else J0
+            return straight.encipher(text, first, blocks), None
 
-    def wrong(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
-        return right(text, J0 if J0 is None else blocks[0] if blocks else J0, blocks)
+        return cipher
 
-    patch.setattr(ending, "encipher", wrong)
+    patch.setattr(straight, "_beside", wrong)
 
 
 def _mask_of_the_first_group(patch: pytest.MonkeyPatch) -> None:
     right = straight.encipher
+
+    def beside(text: Text, J0: VReg | None) -> Callable[[int, bool], States]:
+        return lambda count, free: (right(text, J0, text.counters.last_blocks(count)), None)
+
+    patch.setattr(straight, "_beside", beside)
     patch.setattr(straight, "encipher", lambda text, J0, blocks: right(text, blocks[0], blocks))
 
 
 def _S_beside_the_group(patch: pytest.MonkeyPatch) -> None:
-    right = Ending.first_group
+    right = straight.first_group
 
-    def wrong(self: Ending, S: VReg) -> VReg:
-        return right(self, self.b.zero("S"))
+    def wrong(text: Text, acc: Mapping[str, VReg], S: VReg) -> VReg:
+        return right(text, acc, text.b.zero("S"))
 
-    patch.setattr(Ending, "first_group", wrong)
+    patch.setattr(straight, "first_group", wrong)
 
 
 def _hash_of_the_other_text(patch: pytest.MonkeyPatch) -> None:
-    right = Ending._given
+    right = Path.given
 
-    def wrong(self: Ending, count: int, last: Last | None) -> list[VReg]:
-        text = self.text
-        there = replace(text, source=text.out)
-        other = Ending.__new__(Ending)
-        other.__dict__.update(self.__dict__)
-        other.text = there
-        return right(other, count, last)
+    def wrong(self: Path) -> Iterator[VReg]:
+        return right(replace(self, text=replace(self.text, source=self.text.out)))
 
-    patch.setattr(Ending, "_given", wrong)
+    patch.setattr(Path, "given", wrong)
 
 
 def _last_whole(patch: pytest.MonkeyPatch) -> None:
@@ -184,16 +187,20 @@ def _wrong_in(alone: bool, count: int) -> Plant:
     """The block of lengths is another in the way of so many registers, and in no other."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = Ending._way
+        right, add = Path.record, straight.products
 
-        def wrong(
-            self: Ending, registers: int, before: Before, last: Last | None, key_at: VReg
-        ) -> None:
-            if (before.J0 is not None, registers) == (alone, count):
-                before = replace(before, lengths=before.state)
-            right(self, registers, before, last, key_at)
+        def other(
+            b: Builder, hashing: HashKernel, sums: Sums, A: VReg, keys: Sequence[Value], of: str
+        ) -> Sums:
+            return add(b, hashing, sums, b.zero("none") if of == "lengths" else A, keys, of)
 
-        patch.setattr(Ending, "_way", wrong)
+        def wrong(self: Path) -> None:
+            with pytest.MonkeyPatch.context() as inside:
+                if (self.state is None, self.count) == (alone, count):
+                    inside.setattr(straight, "products", other)
+                right(self)
+
+        patch.setattr(Path, "record", wrong)
 
     return plant
 

@@ -80,7 +80,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[bool, str]]] = {
         {"WRONG": ""},
         dict.fromkeys((False, True), "an end that is length bytes away"),
     ),
-    "the hash of the output": ({"HASHED": "OUT"}, {False: "load from output"}),
+    "the hash of the output": ({"HASHED": "OUT"}, {False: "no loop behind the answer"}),
 }
 """Definitions, and why it is refused apart or in place; where nothing is said it is right."""
 

@@ -13,16 +13,16 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      221 instructions: clmul 25, load 19, other 93, shuffle 17, store 8, xor 59
 ;
-; ctx        560 bytes, at any address; best aligned to 16; written by init only
-;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
-;            It holds no address: a copy of its bytes is as good.
+; ctx        560 bytes, at any address; best aligned to 16; only init writes it
+;            16 bytes for each power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
+;            It holds no address: a copy of its bytes works too.
 ; key        16 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
-; in, out    len bytes, any alignment and any len; no byte outside is touched
-; iv, aad    iv_len (from 1) and aad_len bytes, any alignment
-; tag        16 bytes, or tag_len (4, 8, 12 to 16) to be compared, any alignment
-; Time depends on lengths, and on whether a tag differs, alone. in may be out; else what is written must
-; not overlap what another argument points to.
+; in, out    len bytes, any len, any alignment; no byte outside is accessed
+; iv, aad    iv_len (at least 1) and aad_len bytes, any alignment
+; tag        16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment
+; Time depends only on lengths and on whether the tag matches. in and out may be the same pointer.
+; Otherwise no output may overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -435,7 +435,7 @@ gcm128_avx_winograd_clmul1_x8_wipe_init:
 .end:
 
 ; void gcm128_avx_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
+;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
 ;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_avx_winograd_clmul1_x8_wipe_encrypt:function (gcm128_avx_winograd_clmul1_x8_wipe_encrypt.end - gcm128_avx_winograd_clmul1_x8_wipe_encrypt)
@@ -1279,7 +1279,7 @@ gcm128_avx_winograd_clmul1_x8_wipe_encrypt:
 .end:
 
 ; void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
+;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
 ;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   no secret remains in registers or on the stack
 global gcm128_avx_winograd_clmul1_x8_wipe_decrypt:function (gcm128_avx_winograd_clmul1_x8_wipe_decrypt.end - gcm128_avx_winograd_clmul1_x8_wipe_decrypt)
@@ -1939,7 +1939,7 @@ gcm128_avx_winograd_clmul1_x8_wipe_decrypt:
 .end:
 
 ; int gcm128_avx_winograd_clmul1_x8_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
-;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
+;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 40 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
 ;   no secret remains in registers or on the stack
 global gcm128_avx_winograd_clmul1_x8_wipe_seal:function (gcm128_avx_winograd_clmul1_x8_wipe_seal.end - gcm128_avx_winograd_clmul1_x8_wipe_seal)
@@ -3202,7 +3202,7 @@ gcm128_avx_winograd_clmul1_x8_wipe_seal:
 .end:
 
 ; int gcm128_avx_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
-;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
+;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
 ;   no secret remains in registers or on the stack
 global gcm128_avx_winograd_clmul1_x8_wipe_open:function (gcm128_avx_winograd_clmul1_x8_wipe_open.end - gcm128_avx_winograd_clmul1_x8_wipe_open)

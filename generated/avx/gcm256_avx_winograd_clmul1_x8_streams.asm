@@ -13,17 +13,17 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      257 instructions: clmul 25, load 23, other 125, shuffle 17, store 8, xor 59
 ;
-; ctx        624 bytes, at any address; best aligned to 16; written by init only
-;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
-;            It holds no address: a copy of its bytes is as good.
+; ctx        624 bytes, at any address; best aligned to 16; only init writes it
+;            16 bytes for each power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
+;            It holds no address: a copy of its bytes works too.
 ; key        32 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
-; in, out    len bytes, any alignment and any len; no byte outside is touched
-; iv, aad    iv_len (from 1) and aad_len bytes, any alignment
-; tag        16 bytes, or tag_len (4, 8, 12 to 16) to be compared, any alignment
-; state      96 bytes, any alignment; it is as secret as what it is made of
-; Time depends on lengths, and on whether a tag differs, alone. in may be out; else what is written must
-; not overlap what another argument points to.
+; in, out    len bytes, any len, any alignment; no byte outside is accessed
+; iv, aad    iv_len (at least 1) and aad_len bytes, any alignment
+; tag        16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment
+; state      96 bytes, any alignment; as secret as ctx
+; Time depends only on lengths and on whether the tag matches. in and out may be the same pointer.
+; Otherwise no output may overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -458,7 +458,7 @@ gcm256_avx_winograd_clmul1_x8_streams_init:
 .end:
 
 ; void gcm256_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
+;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
 ;   stack 8 bytes; writes xmm0-15, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm256_avx_winograd_clmul1_x8_streams_encrypt:function (gcm256_avx_winograd_clmul1_x8_streams_encrypt.end - gcm256_avx_winograd_clmul1_x8_streams_encrypt)
@@ -1403,7 +1403,7 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt:
 .end:
 
 ; void gcm256_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
+;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
 ;   stack 16 bytes; writes xmm0-15, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-15
 global gcm256_avx_winograd_clmul1_x8_streams_decrypt:function (gcm256_avx_winograd_clmul1_x8_streams_decrypt.end - gcm256_avx_winograd_clmul1_x8_streams_decrypt)
@@ -2131,7 +2131,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
-;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
+;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 40 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
 ;   secrets may remain in xmm0-15, r10 rcx rdx, 16 bytes of stack
 global gcm256_avx_winograd_clmul1_x8_streams_seal:function (gcm256_avx_winograd_clmul1_x8_streams_seal.end - gcm256_avx_winograd_clmul1_x8_streams_seal)
@@ -3481,7 +3481,7 @@ gcm256_avx_winograd_clmul1_x8_streams_seal:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
-;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
+;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 56 bytes; writes xmm0-15, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13 r14
 ;   secrets may remain in xmm0-15, r11 rdx rsi, 16 bytes of stack
 global gcm256_avx_winograd_clmul1_x8_streams_open:function (gcm256_avx_winograd_clmul1_x8_streams_open.end - gcm256_avx_winograd_clmul1_x8_streams_open)
@@ -4709,7 +4709,7 @@ gcm256_avx_winograd_clmul1_x8_streams_open:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len)
-;   state = that of a message under this IV; 0, or 2 if iv_len may not be
+;   begin a message under this IV; return 0, or 2 if iv_len is invalid
 ;   stack 0 bytes; writes xmm0-6, rax rcx rdx r8 r9
 ;   secrets may remain in xmm0-5
 global gcm256_avx_winograd_clmul1_x8_streams_start:function (gcm256_avx_winograd_clmul1_x8_streams_start.end - gcm256_avx_winograd_clmul1_x8_streams_start)
@@ -4888,7 +4888,7 @@ gcm256_avx_winograd_clmul1_x8_streams_start:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len)
-;   AAD goes on; 0, or 2 if it were too long, or 3 if no message has begun, or its text has
+;   take more AAD; return 0, 2 if it is too long, or 3 if no message has begun or its text has
 ;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8 r9 r10
 ;   secrets may remain in xmm0-11, r8 r9 r10 rcx rdi rdx flags
 global gcm256_avx_winograd_clmul1_x8_streams_aad:function (gcm256_avx_winograd_clmul1_x8_streams_aad.end - gcm256_avx_winograd_clmul1_x8_streams_aad)
@@ -5217,7 +5217,7 @@ gcm256_avx_winograd_clmul1_x8_streams_aad:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in encrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has begun
+;   encrypt more text; return 0, 2 if it is too long, or 3 if no message has begun
 ;   stack 0 bytes; writes xmm0-15, rax rcx rdx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx flags
 global gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:function (gcm256_avx_winograd_clmul1_x8_streams_encrypt_more.end - gcm256_avx_winograd_clmul1_x8_streams_encrypt_more)
@@ -6315,7 +6315,7 @@ gcm256_avx_winograd_clmul1_x8_streams_encrypt_more:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in decrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has begun
+;   decrypt more text; return 0, 2 if it is too long, or 3 if no message has begun
 ;   stack 8 bytes; writes xmm0-15, rax rcx rdx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-15, r8 r9 r10 r11 rcx rdx flags
 global gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:function (gcm256_avx_winograd_clmul1_x8_streams_decrypt_more.end - gcm256_avx_winograd_clmul1_x8_streams_decrypt_more)
@@ -7140,7 +7140,7 @@ gcm256_avx_winograd_clmul1_x8_streams_decrypt_more:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16])
-;   tag = the message's, state = 0; 0, or 3 if no message has begun
+;   write the tag, zero the state; return 0, or 3 if no message has begun
 ;   stack 0 bytes; writes xmm0-2, rax rcx r8 r9
 ;   secrets may remain in xmm1-2, r8 r9 rcx flags
 global gcm256_avx_winograd_clmul1_x8_streams_finish:function (gcm256_avx_winograd_clmul1_x8_streams_finish.end - gcm256_avx_winograd_clmul1_x8_streams_finish)
@@ -7214,7 +7214,7 @@ gcm256_avx_winograd_clmul1_x8_streams_finish:
 .end:
 
 ; int gcm256_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len)
-;   whether tag is the message's, state = 0; 0, 1 if it differs, 2 if no tag has tag_len bytes, 3 if no message has begun
+;   compare the tag, zero the state; return 0, or 1 if it does not match; or, with the state kept, 2 if tag_len is invalid, 3 if no message has begun
 ;   stack 0 bytes; writes xmm0-3, rax r8 r9 r10
 ;   secrets may remain in xmm1-2, r8 r9 r10 flags
 global gcm256_avx_winograd_clmul1_x8_streams_verify:function (gcm256_avx_winograd_clmul1_x8_streams_verify.end - gcm256_avx_winograd_clmul1_x8_streams_verify)

@@ -13,12 +13,13 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      64 instructions: clmul 12, load 4, other 4, shuffle 18, xor 26
 ;
-; table      128 bytes, at any address; best aligned to 16; written by init only
-;            16 bytes a power, H^4 first: B from byte 0, S from byte 64
-;            It holds no address: a copy of its bytes is as good.
+; table      128 bytes, at any address; best aligned to 16; only init writes it
+;            16 bytes for each power, H^4 first: B from byte 0, S from byte 64
+;            It holds no address: a copy of its bytes works too.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
-; in         len bytes, any alignment and any len; no byte outside is read
-; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
+; in         len bytes, any len, any alignment; no byte outside is read
+; Time depends only on len. The table and x must
+; not overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -206,7 +207,7 @@ ghash_avx_karatsuba_shiftxor_x4_mul:
 .end:
 
 ; void ghash_avx_karatsuba_shiftxor_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
-;   x = GHASH continued over len bytes, the last block zero-padded
+;   continue GHASH x over len bytes, pad the last block with zeros
 ;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-10, rax
 global ghash_avx_karatsuba_shiftxor_x4_update:function (ghash_avx_karatsuba_shiftxor_x4_update.end - ghash_avx_karatsuba_shiftxor_x4_update)

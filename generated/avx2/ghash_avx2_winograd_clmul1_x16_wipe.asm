@@ -13,12 +13,13 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      91 instructions: clmul 25, load 8, other 4, shuffle 10, xor 44
 ;
-; table      768 bytes, at any address; best aligned to 32; written by init only
-;            16 bytes a power, H^16 first: C1 from byte 0, C2 from byte 256, R from byte 512
-;            It holds no address: a copy of its bytes is as good.
+; table      768 bytes, at any address; best aligned to 32; only init writes it
+;            16 bytes for each power, H^16 first: C1 from byte 0, C2 from byte 256, R from byte 512
+;            It holds no address: a copy of its bytes works too.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
-; in         len bytes, any alignment and any len; no byte outside is read
-; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
+; in         len bytes, any len, any alignment; no byte outside is read
+; Time depends only on len. The table and x must
+; not overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -415,7 +416,7 @@ ghash_avx2_winograd_clmul1_x16_wipe_mul:
 .end:
 
 ; void ghash_avx2_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
-;   x = GHASH continued over len bytes, the last block zero-padded
+;   continue GHASH x over len bytes, pad the last block with zeros
 ;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 ;   no secret remains in registers or on the stack
 global ghash_avx2_winograd_clmul1_x16_wipe_update:function (ghash_avx2_winograd_clmul1_x16_wipe_update.end - ghash_avx2_winograd_clmul1_x16_wipe_update)

@@ -13,16 +13,16 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      297 instructions: clmul 37, load 14, other 137, shuffle 27, store 12, xor 70
 ;
-; ctx        2800 bytes, at any address; best aligned to 64; written by init only
-;            16 bytes a power, H^52 first: C1 from byte 0, C2 from byte 896, R from byte 1792; round keys from byte 2624
-;            It holds no address: a copy of its bytes is as good.
+; ctx        2800 bytes, at any address; best aligned to 64; only init writes it
+;            16 bytes for each power, H^52 first: C1 from byte 0, C2 from byte 896, R from byte 1792; round keys from byte 2624
+;            It holds no address: a copy of its bytes works too.
 ; key        16 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
-; in, out    len bytes, any alignment and any len; no byte outside is touched
-; iv, aad    iv_len (from 1) and aad_len bytes, any alignment
-; tag        16 bytes, or tag_len (4, 8, 12 to 16) to be compared, any alignment
-; Time depends on lengths, and on whether a tag differs, alone. in may be out; else what is written must
-; not overlap what another argument points to.
+; in, out    len bytes, any len, any alignment; no byte outside is accessed
+; iv, aad    iv_len (at least 1) and aad_len bytes, any alignment
+; tag        16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment
+; Time depends only on lengths and on whether the tag matches. in and out may be the same pointer.
+; Otherwise no output may overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -605,7 +605,7 @@ gcm128_avx512_winograd_clmul1_x48_init:
 .end:
 
 ; void gcm128_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
+;   encrypt in to out, continue GHASH x over out, advance counter by the blocks begun
 ;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x48_encrypt:function (gcm128_avx512_winograd_clmul1_x48_encrypt.end - gcm128_avx512_winograd_clmul1_x48_encrypt)
@@ -1750,7 +1750,7 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
 .end:
 
 ; void gcm128_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
-;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
+;   decrypt in to out, continue GHASH x over in, advance counter by the blocks begun
 ;   stack 16 bytes; writes xmm0-31, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x48_decrypt:function (gcm128_avx512_winograd_clmul1_x48_decrypt.end - gcm128_avx512_winograd_clmul1_x48_decrypt)
@@ -2657,7 +2657,7 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
 .end:
 
 ; int gcm128_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
-;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
+;   encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid
 ;   stack 216 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
 ;   secrets may remain in xmm0-31, 144 bytes of stack
 global gcm128_avx512_winograd_clmul1_x48_seal:function (gcm128_avx512_winograd_clmul1_x48_seal.end - gcm128_avx512_winograd_clmul1_x48_seal)
@@ -9771,7 +9771,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
 .end:
 
 ; int gcm128_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
-;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
+;   decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or 2 if a length is invalid
 ;   stack 232 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
 ;   secrets may remain in xmm0-31, 144 bytes of stack
 global gcm128_avx512_winograd_clmul1_x48_open:function (gcm128_avx512_winograd_clmul1_x48_open.end - gcm128_avx512_winograd_clmul1_x48_open)

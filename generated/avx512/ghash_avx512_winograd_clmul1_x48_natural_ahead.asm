@@ -13,12 +13,13 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      114 instructions: clmul 37, load 12, other 16, shuffle 3, xor 46
 ;
-; table      2432 bytes, at any address; best aligned to 64; written by init only
-;            16 bytes a power, H^48 first: C1 from byte 0, C2 from byte 832, R from byte 1664
-;            It holds no address: a copy of its bytes is as good.
+; table      2432 bytes, at any address; best aligned to 64; only init writes it
+;            16 bytes for each power, H^48 first: C1 from byte 0, C2 from byte 832, R from byte 1664
+;            It holds no address: a copy of its bytes works too.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
-; in         len bytes, any alignment and any len; no byte outside is read
-; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
+; in         len bytes, any len, any alignment; no byte outside is read
+; Time depends only on len. The table and x must
+; not overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -440,7 +441,7 @@ ghash_avx512_winograd_clmul1_x48_natural_ahead_mul:
 .end:
 
 ; void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
-;   x = GHASH continued over len bytes, the last block zero-padded
+;   continue GHASH x over len bytes, pad the last block with zeros
 ;   stack 0 bytes; writes xmm0-25, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-25
 global ghash_avx512_winograd_clmul1_x48_natural_ahead_update:function (ghash_avx512_winograd_clmul1_x48_natural_ahead_update.end - ghash_avx512_winograd_clmul1_x48_natural_ahead_update)

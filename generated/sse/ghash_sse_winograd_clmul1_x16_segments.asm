@@ -13,12 +13,13 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      202 instructions: clmul 49, load 16, other 37, shuffle 17, xor 83
 ;
-; table      768 bytes, aligned to 16; written by init only
-;            16 bytes a power, H^16 first: C1 from byte 0, C2 from byte 256, R from byte 512
-;            It holds no address: a copy of its bytes, aligned alike, is as good.
+; table      768 bytes, aligned to 16; only init writes it
+;            16 bytes for each power, H^16 first: C1 from byte 0, C2 from byte 256, R from byte 512
+;            It holds no address: a copy of its bytes works too, aligned the same.
 ; x, h       16 bytes, any alignment, byte order of SP 800-38D
-; in         len bytes, any alignment and any len; no byte outside is read
-; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
+; in         len bytes, any len, any alignment; no byte outside is read
+; Time depends only on len and m. The table and x must
+; not overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -389,7 +390,7 @@ ghash_sse_winograd_clmul1_x16_segments_mul:
 .end:
 
 ; void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
-;   x = GHASH continued over len bytes, the last block zero-padded
+;   continue GHASH x over len bytes, pad the last block with zeros
 ;   stack 0 bytes; writes xmm0-11, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-11, rax
 global ghash_sse_winograd_clmul1_x16_segments_update:function (ghash_sse_winograd_clmul1_x16_segments_update.end - ghash_sse_winograd_clmul1_x16_segments_update)
@@ -760,7 +761,7 @@ ghash_sse_winograd_clmul1_x16_segments_update:
 .end:
 
 ; void ghash_sse_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m)
-;   y = H^m, for every m from 0
+;   y = H^m, for any m
 ;   stack 0 bytes; writes xmm0-7, rax rdx
 ;   secrets may remain in xmm1-7
 global ghash_sse_winograd_clmul1_x16_segments_power:function (ghash_sse_winograd_clmul1_x16_segments_power.end - ghash_sse_winograd_clmul1_x16_segments_power)
@@ -850,7 +851,7 @@ ghash_sse_winograd_clmul1_x16_segments_power:
 .end:
 
 ; void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])
-;   x = x·p + y: p = H^m of power, y the GHASH of a segment of m blocks from state 0
+;   x = x·p + y, where p = H^m from power, and y is the GHASH of a segment of m blocks from state 0
 ;   stack 0 bytes; writes xmm0-4
 ;   secrets may remain in xmm0-4
 global ghash_sse_winograd_clmul1_x16_segments_combine:function (ghash_sse_winograd_clmul1_x16_segments_combine.end - ghash_sse_winograd_clmul1_x16_segments_combine)

@@ -13,12 +13,13 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      98 instructions: clmul 25, load 8, other 21, shuffle 1, xor 43
 ;
-; table      384 bytes, aligned to 16; written by init only
-;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256
-;            It holds no address: a copy of its bytes, aligned alike, is as good.
+; table      384 bytes, aligned to 16; only init writes it
+;            16 bytes for each power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256
+;            It holds no address: a copy of its bytes works too, aligned the same.
 ; x, h       16 bytes, any alignment, byte order of RFC 8452
-; in         len bytes, any alignment and any len; no byte outside is read
-; Time depends on len alone. Neither table nor x may overlap what the other arguments point to.
+; in         len bytes, any len, any alignment; no byte outside is read
+; Time depends only on len. The table and x must
+; not overlap another argument's memory.
 ;
 ; SPDX-License-Identifier: MIT OR CC0-1.0
 
@@ -368,7 +369,7 @@ polyval_sse_winograd_clmul1_x8_mul:
 .end:
 
 ; void polyval_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
-;   x = POLYVAL continued over len bytes, the last block zero-padded
+;   continue POLYVAL x over len bytes, pad the last block with zeros
 ;   stack 0 bytes; writes xmm0-10, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-10, rax
 global polyval_sse_winograd_clmul1_x8_update:function (polyval_sse_winograd_clmul1_x8_update.end - polyval_sse_winograd_clmul1_x8_update)

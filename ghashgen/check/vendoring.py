@@ -16,6 +16,7 @@ from ghashgen.arch.elf import read_elf
 from ghashgen.check import ledger, proofs
 from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.verdicts import Verdict, sources_sha256
+from ghashgen.choice.rule import RULE
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import families
 from ghashgen.kernels.manifest import Entry
@@ -42,6 +43,9 @@ from ghashgen.verify.theorems import FunctionProof, covered
 INTO = "--into"
 """The option that names the folder, for remedies."""
 
+
+IDLE = f"no dispatcher: another kernel is taken on every CPU, {RULE}"
+"""What is said of a kernel that its family's dispatcher never uses."""
 
 GIVEN_TAG = "tag_length"
 """The role of a parameter that only functions with a given tag have."""
@@ -278,8 +282,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             "entry": entry,
             "line": families()[entry.family].line(entry.axes),
             "file": order.host.place(entry.file),
-            "caller": caller,
-            "idle": entry.name in prepared.idle,
+            "caller": caller or (IDLE if entry.name in prepared.idle else ""),
             "evidence": known,
             "again": _command("prove", artefact.kernel, target),
             "object": _of_an_object(artefact.kernel, target),

@@ -1,7 +1,7 @@
-"""Chooses a kernel by CPU, message length and lifetime of the key, and writes the choice as C.
+"""Chooses a kernel by CPU, use and message length, for every page, command and dispatcher.
 
-- `rule` says which differences count.
+- `rule` has the one rule, `classes` the classes of lengths, `questions` the uses.
 - `candidate` has the kernels to choose from, `figures` their measurements.
 - `cores` has the CPUs that are told apart.
-- `choice` makes the choices, `render` writes them as C.
+- `choice` is the query: the picks of a CPU. `recommend` adds speed and reason to them.
 """

@@ -102,7 +102,7 @@ class Candidate:
     @property
     def simplicity(self) -> Simplicity:
         """Its simplicity; less is simpler."""
-        return self.table.bytes, self.code_bytes, self.away, self.name
+        return self.code_bytes, self.table.bytes, self.away, self.name
 
     @property
     def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:

@@ -13,7 +13,7 @@ from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.cores import Host, hosts, nearest, record_features
 from ghashgen.choice.figures import Figures, Scores, of_other_code
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import cover, level
+from ghashgen.choice.rule import take
 from ghashgen.records.records import Record
 
 Features = frozenset[str]
@@ -30,6 +30,8 @@ class Pick:
     """Bytes of messages of this class after which filling the table pays; 0 fills it at once."""
     scores: Scores | None = field(default=None, compare=False)
     """The deciding scores; None for the convention, or for a choice made elsewhere."""
+    asked: tuple[Record, ...] = field(default=(), compare=False)
+    """The records that were asked, up to the one that decided."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,15 @@ class Chooser:
     ) -> tuple[Pick, ...]:
         classes = use.classes
         scores = [self._scores(able, near, item, use) for item in classes]
-        equal = [
-            level(found.by_candidate) if found else [convention(able, item, use)]
+        tables = [
+            found.by_candidate if found else {convention(able, item, use): 0.0}
             for item, found in zip(classes, scores, strict=True)
         ]
-        chosen = cover(equal, lambda candidate: candidate.simplicity)
-        picks = tuple(map(Pick, (i.up_to for i in classes), chosen, (0,) * len(chosen), scores))
+        chosen = take(tables, lambda candidate: candidate.simplicity)
+        picks = tuple(
+            Pick(item.up_to, candidate, 0, found, _asked(near, found))
+            for item, candidate, found in zip(classes, chosen, scores, strict=True)
+        )
         if not use.fills:
             return picks
         return tuple(replace(p, fill_at=self._fill_at(picks[0].candidate, p)) for p in picks)
@@ -157,12 +162,21 @@ class Chooser:
     def _fill_at(self, base: Candidate, pick: Pick) -> int:
         if pick.candidate == base:
             return 0
-        paid = None
+        paid = 0
         if pick.scores:
             figures = self._figures[pick.scores.record.slug]
             paid = figures.fill_at(base, pick.candidate, pick.scores)
         # Not measured: assume messages of twice the table's size.
-        return 2 * pick.candidate.table.bytes if paid is None else paid
+        return paid or 2 * pick.candidate.table.bytes
+
+
+def pick_at(picks: Sequence[Pick], size: int) -> Pick:
+    """Return the pick of the class that a length is in."""
+    return next(pick for pick in picks if pick.up_to is None or size <= pick.up_to)
+
+
+def _asked(near: Sequence[Record], found: Scores | None) -> tuple[Record, ...]:
+    return tuple(near[: near.index(found.record) + 1] if found else near)
 
 
 def _needs(picks: Iterable[Pick]) -> Features:
@@ -180,7 +194,7 @@ def convention(able: Sequence[Candidate], item: SizeClass, use: Use) -> Candidat
     For a table that serves one message: the widest instruction set, and the most blocks that are at
     most a quarter of the message.
     """
-    if not use.once:
+    if use.messages != 1:
         return min(able, key=lambda c: c.rank)
     widest = min(c.place for c in able)
     own = [c for c in able if c.place == widest]

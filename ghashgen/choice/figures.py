@@ -2,10 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
 from ghashgen.choice.candidate import Candidate
-from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
+from ghashgen.choice.rule import pays_at, scored
 from ghashgen.kernels.target import OWN
 from ghashgen.records.records import Record
 
@@ -25,23 +28,21 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
     )
 
 
-def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
-    """Return a line for each record with ignored figures: how many, and the remedy.
+def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> str:
+    """Return in a line which records have figures of other code, which do not count; "" if none.
 
     The kernels are of the records' family. Figures never count for kernels of another back end, and
     that is not reported.
     """
     pool = [candidate for candidate in pool if candidate.entry.backend == OWN]
-    folder = pool[0].question.folder if pool else ""
-    out = []
-    for record in records:
-        if names := sorted(of_other_code(record, pool)):
-            kernels = names[0] if len(names) == 1 else f"{len(names)} kernels, first {names[0]},"
-            out.append(
-                f"{folder}/{record.slug}.json has measured other code of {kernels} and does not "
-                "decide there: measure again, ghashgen bench --record"
-            )
-    return out
+    found = {record.title: of_other_code(record, pool) for record in records}
+    stale = [f"{len(names)} on {title}" for title, names in found.items() if names]
+    if not stale:
+        return ""
+    return (
+        f"figures of kernels whose code has changed do not count: {', '.join(stale)}; "
+        "ghashgen bench --record measures again"
+    )
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,15 @@ class Figures:
         }
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
-    def cycles(self, name: str, mode: str, size: int, once: bool = False) -> float | None:
-        """Return the core cycles of a message, with its table's for `once`; None if unknown."""
+    def cycles(self, name: str, mode: str, size: int, messages: int | None = None) -> float | None:
+        """Return the core cycles of a message, with its share of key set-up if a key has only so
+        many; None if unknown.
+        """
         cycles = self._cycles.get((name, mode, size))
-        if not once or cycles is None:
+        if messages is None or cycles is None:
             return cycles
         init = self._cycles.get((name, "init", 0))
-        return None if init is None else init + cycles
+        return None if init is None else init / messages + cycles
 
     def scores(self, pool: Sequence[Candidate], item: SizeClass, use: Use) -> Scores | None:
         """Return the scores of a class, or None if the record cannot decide it.
@@ -89,10 +92,12 @@ class Figures:
         """
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:
-            found = [s for modes in use.modes if (s := self._filled(modes, pool, sizes, use.once))]
+            found = [
+                s for modes in use.modes if (s := self._filled(modes, pool, sizes, use.messages))
+            ]
             if found:
                 most = max(found, key=lambda s: len(s.by_candidate))
-                enough = not use.once or 2 * len(most.by_candidate) >= len(pool)
+                enough = use.messages is None or 2 * len(most.by_candidate) >= len(pool)
                 return most if enough else None
         return None
 
@@ -101,36 +106,20 @@ class Figures:
         modes: tuple[str, ...],
         pool: Sequence[Candidate],
         sizes: tuple[int, ...],
-        once: bool,
+        messages: int | None,
     ) -> Scores | None:
-        found = {}
-        for candidate in pool:
-            name = candidate.measured_as
-            cycles = [self.cycles(name, mode, size, once) for mode in modes for size in sizes]
-            values = [value for value in cycles if value is not None]
-            if len(values) == len(cycles):
-                found[candidate] = geometric_mean(values)
+        found = scored(
+            pool,
+            [*product(modes, sizes)],
+            lambda c, mode, size: self.cycles(c.measured_as, mode, size, messages),
+        )
         return Scores(self.record, modes, sizes, found) if found else None
 
-    def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int | None:
-        """Return the bytes of messages after which filling the faster kernel's table pays, if
-        known.
-
-        Filling costs the cycles of init. Each byte of a message then saves the difference to the
-        kernel
-        whose table is already filled.
+    def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int:
+        """Return the bytes of messages after which filling the faster kernel's table pays; 0 if
+        that is not known.
         """
-        cost = self.cycles(fast.measured_as, "init", 0)
-        savings = []
-        for size in scores.sizes:
-            pair = [self.cycles(c.measured_as, scores.modes[0], size) for c in (slow, fast)]
-            if cost is None or pair[0] is None or pair[1] is None:
-                return None
-            savings.append((pair[0] - pair[1]) / size)
-        best = max(savings)
-        return blocks_up(cost / best) if cost is not None and best > 0 else None
-
-
-def blocks_up(size: float) -> int:
-    """Return a length in bytes rounded up to whole blocks."""
-    return -(-int(size) // 16) * 16
+        mode = scores.modes[0]
+        names = slow.measured_as, fast.measured_as
+        own = [partial(self.cycles, name, mode) for name in names]
+        return pays_at(self.cycles(names[1], "init", 0), scores.sizes, own)

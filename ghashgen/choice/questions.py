@@ -28,8 +28,10 @@ class Use:
     """Classes of lengths that may have different kernels, ascending."""
     exports: frozenset[str] = frozenset()
     """Functions that a kernel must have."""
-    once: bool = False
-    """Whether a table serves only one message, so that key set-up is part of its time."""
+    up_to: int | None = None
+    """The longest message in bytes that it is for; None for no limit."""
+    messages: int | None = None
+    """Messages under a key, each with its share of key set-up; None: too many for it to count."""
     fills: bool = False
     """Whether a key may hold several tables, each filled once its messages have paid for it."""
 
@@ -47,12 +49,14 @@ class Question:
     """The values meant if nobody names one."""
     uses: tuple[Use, ...]
     """The first is the default."""
+    dispatched: tuple[Use, ...]
+    """The uses that the family's dispatcher knows."""
+    by_length: tuple[Use, ...]
+    """Those for messages of one length, ascending by `up_to`."""
     least: str
     """In words: the CPU features that every kernel needs."""
     instead: str
     """What to use on a CPU without them."""
-    dispatched: tuple[Use, ...]
-    """The uses that the family's dispatcher knows."""
     longest: int
     """Longest message in bytes that the standard allows."""
     limit: str
@@ -69,6 +73,15 @@ class Question:
     def use(self, name: str) -> Use:
         """Return a use by its name."""
         return next(use for use in self.uses if use.name == name)
+
+    def use_at(self, size: int, mode: str = "") -> Use:
+        """Return the use that a message of `size` bytes has, if the caller names none.
+
+        A mode that is all that some use rests on has that use: packets, pieces, parts.
+        """
+        alone = (use for use in self.dispatched if len(use.modes) == 1 and mode in use.modes[0])
+        fitting = (use for use in self.by_length if use.up_to is None or size <= use.up_to)
+        return next(alone, None) or next(fitting)
 
     @property
     def folder(self) -> str:

@@ -11,11 +11,11 @@ from math import log
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.registry import DEFAULT, arches, isas
 from ghashgen.choice.candidate import Candidate
-from ghashgen.choice.choice import Chooser, Pick
+from ghashgen.choice.choice import Chooser, Pick, pick_at
 from ghashgen.choice.cores import host_of, record_features, vendor_of
 from ghashgen.choice.figures import Figures
 from ghashgen.choice.questions import Question, Use
-from ghashgen.choice.rule import fastest, level
+from ghashgen.choice.rule import level
 from ghashgen.records.core import IMIX, Cell, size_name
 from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
@@ -66,8 +66,8 @@ class Speed:
     mode: str
     size: int
     cycles: float
-    setup: bool
-    """Whether it includes the cycles of key set-up."""
+    messages: int | None
+    """Messages of a key, each with its share of key set-up in the cycles; None without."""
     peer: str
     """The record's fastest comparable peer; empty if there is none."""
     ratio: float | None
@@ -86,6 +86,8 @@ class Advice:
     """The deciding record; empty for the convention."""
     own: bool
     """Whether the record is of this core."""
+    asked: tuple[Record, ...]
+    """The records that were asked, up to the deciding one."""
     on: str
     """The machine that the record is of; empty for the convention."""
     init: float | None
@@ -226,14 +228,12 @@ def recommend(
             f"{' '.join(sorted(here.features)) or 'no feature that matters'}",
             question.instead,
         )
+    wanted = None if size is None else pick_at(picks, size)
     out, above = [], -1
     for run in _runs(picks):
-        last = run[-1].up_to
-        if size is None or (above < size and (last is None or size <= last)):
-            pick = run[-1] if size is None else next(
-                p for p in run if p.up_to is None or size <= p.up_to
-            )  # fmt: skip
-            out.append(_advice(pick, above, last, here, use, size))
+        last = use.up_to if run[-1].up_to is None else run[-1].up_to
+        if wanted is None or wanted in run:
+            out.append(_advice(wanted or run[-1], above, last, here, use, size))
         above = last if last is not None else above
     return tuple(out)
 
@@ -263,8 +263,9 @@ def _advice(
 ) -> Advice:
     found = pick.scores
     if found is None:
-        why = _by_convention(use.once)
-        return Advice(above, last, pick.candidate, "", False, "", None, (), why)
+        rest = "a table a quarter of the message" if use.messages == 1 else "the fewest products"
+        why = f"nothing was measured: by convention the widest registers, then {rest}"
+        return Advice(above, last, pick.candidate, "", False, pick.asked, "", None, (), why)
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
     measured = Figures(found.record, peers | {pick.candidate.measured_as})
@@ -275,6 +276,7 @@ def _advice(
         pick.candidate,
         found.record.slug,
         own,
+        pick.asked,
         found.record.title,
         measured.cycles(pick.candidate.measured_as, "init", 0),
         tuple(
@@ -286,31 +288,23 @@ def _advice(
     )
 
 
-def _by_convention(once: bool) -> str:
-    if once:
-        return "nothing was measured: by convention the widest registers, and a table a quarter of the message"  # noqa: E501
-    return "nothing was measured: by convention the widest registers, then the fewest products"
-
-
 def _why(pick: Pick, own: bool, record: Record) -> str:
     assert pick.scores is not None
     scored = pick.scores.by_candidate
     equal = level(scored)
-    best = fastest(scored, lambda candidate: candidate.simplicity)
-    sizes = (
-        "IMIX" if pick.scores.modes[0] == IMIX else " and ".join(map(size_name, pick.scores.sizes))
-    )
+    best = min(scored, key=lambda candidate: (scored[candidate], candidate.simplicity))
+    sizes = "IMIX" if pick.scores.modes[0] == IMIX else ", ".join(map(size_name, pick.scores.sizes))
     if len(scored) == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:
         text = f"the fastest of {len(scored)} measured at {sizes}"
     else:
         text = (
-            f"one of {len(equal)} within 5% of the fastest ({best.name}) of {len(scored)} at "
-            f"{sizes}, which is no difference: the smallest tables decide"
+            f"one of {len(equal)} within 5% of the fastest ({best.name}) of {len(scored)} measured "
+            f"at {sizes}: the least code for all lengths together decides"
         )
     if not own:
-        text += f"; {record.title} is the nearest CPU on record that decides it"
+        text += f"; no record of this CPU decides it: {record.title} is the nearest that does"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text
@@ -329,19 +323,19 @@ def _speed(
     alike = record_features(pick.scores.record) <= features
     name = pick.candidate.measured_as
     sizes = sorted({s for m, s in results.rows() if m == mode})
-    known = [s for s in sizes if measured.cycles(name, mode, s, use.once) is not None]
+    known = [s for s in sizes if measured.cycles(name, mode, s, use.messages) is not None]
     if not known:
         return None
     at = min(known, key=lambda s: (abs(log(s / max(size, 1))), s))
-    cycles = measured.cycles(name, mode, at, use.once)
+    cycles = measured.cycles(name, mode, at, use.messages)
     assert cycles is not None
     peers: list[Cell] = [
         cell
         for cell in results.of_kind(("peer",), at, mode, results.subjects[name].key)
         if alike and set(results.subjects[cell.name].needs) <= features
     ]
-    times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use.once))]
+    times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use.messages))]
     peer = min(times, default=None)
     return Speed(
-        mode, at, cycles, use.once, peer[1] if peer else "", peer[0] / cycles if peer else None
+        mode, at, cycles, use.messages, peer[1] if peer else "", peer[0] / cycles if peer else None
     )

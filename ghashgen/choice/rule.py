@@ -1,16 +1,21 @@
-"""The rule of every choice: ignore differences below 5%, and take the simpler of equals.
+"""The rule of every choice: the fastest, or of those within 5% the one with the least code.
 
-Simpler means a smaller table, then smaller code, then fewer axes not at their defaults, then the
-name. So the same figures always give the same choice.
+After code bytes, equal kernels differ in table bytes, then in axes not at their defaults, then in
+name. So the same figures always give the same choice. What a class of lengths is, `classes` says;
+which figures count, `choice`. README, results, report, recommend, tune and the dispatcher ask here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from ghashgen.records.core import TIE, leaner
+from ghashgen.choice.classes import geometric_mean
+from ghashgen.records.core import TIE
 
 Simplicity = tuple[int, int, int, str]
-"""Table bytes, code bytes, axes not at their defaults, name: less is simpler."""
+"""Code bytes, table bytes, axes not at their defaults, name: less is simpler."""
+
+RULE = "the fastest, or of those within 5% of it the one with the least code"
+"""The rule in words, for every page and message."""
 
 T = TypeVar("T")
 
@@ -21,22 +26,50 @@ def level(scored: Mapping[T, float]) -> list[T]:
     return [item for item, value in scored.items() if value < TIE * least or value == least]
 
 
-def fastest(scored: Mapping[T, float], simplicity: Callable[[T], Simplicity]) -> T:
-    """Return the best, or its variant with fewer options if that is equal by the rule."""
-    best = min(scored, key=lambda item: (scored[item], simplicity(item)))
-    *_, name = simplicity(best)
-    twins = [item for item in level(scored) if leaner(simplicity(item)[-1], name)]
-    return min(
-        twins, key=lambda item: (simplicity(item)[-1].count("_"), scored[item]), default=best
-    )
+def scored(
+    items: Iterable[T],
+    cells: Sequence[tuple[str, int]],
+    cycles: Callable[[T, str, int], float | None],
+) -> dict[T, float]:
+    """Return each item's score: the geometric mean of its cycles at these modes and sizes.
+
+    Items without a figure for one of them have no score.
+    """
+    found = {item: [cycles(item, mode, size) for mode, size in cells] for item in items}
+    return {
+        item: geometric_mean(known)
+        for item, values in found.items()
+        if len(known := [value for value in values if value is not None]) == len(cells)
+    }
+
+
+def take(tables: Sequence[Mapping[T, float]], simplicity: Callable[[T], Simplicity]) -> list[T]:
+    """Return the item to take in each class, given the scores of each: the rule."""
+    return list(cover([level(table) for table in tables], simplicity))
+
+
+def pays_at(
+    cost: float | None, sizes: Iterable[int], cycles: Sequence[Callable[[int], float | None]]
+) -> int:
+    """Return the bytes after which a table that costs so many cycles pays; 0 if never or unknown.
+
+    `cycles` gives those of a message with the table that is already filled, and with the new one.
+    """
+    best = 0.0
+    for size in sizes:
+        slow, fast = (of(size) for of in cycles)
+        if cost is None or slow is None or fast is None:
+            return 0
+        best = max(best, (slow - fast) / size)
+    return -(-int(cost / best) // 16) * 16 if cost and best > 0 else 0
 
 
 def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) -> tuple[T, ...]:
     """Return one item for each class, among the best there: together the simplest set.
 
-    Every distinct item counts once, because a key has one table for each kernel. First the table
-    bytes are minimized, then code bytes, then the other parts of simplicity. A class that several
-    items of the set can serve takes the simplest.
+    Every distinct item counts once: its code is linked once, and a key has one table of it. First
+    the code bytes are minimized, then table bytes, then the other parts of simplicity. A class that
+    several items of the set can serve takes the simplest.
 
     Raises:
         ValueError: a class has no item.
@@ -59,9 +92,9 @@ def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) 
         # Some item must serve the first remaining class.
         first = next(place for place in range(len(levels)) if not served >> place & 1)
         for item in levels[first]:
-            table, code, away, name = simplicity(item)
+            code, table, away, name = simplicity(item)
             names = tuple(sorted((*cost[3], name)))
-            now = (cost[0] + table, cost[1] + code, cost[2] + away, names)
+            now = (cost[0] + code, cost[1] + table, cost[2] + away, names)
             then = served | serves[item]
             if then not in best or now < best[then][0]:
                 best[then] = (now, (*taken, item))

@@ -1,6 +1,7 @@
-"""Finds the families of kernels: every package here whose module `family` exports FAMILY."""
+"""Finds the families of kernels: every package here with a module `family` that exports FAMILY."""
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import fields
@@ -23,8 +24,9 @@ def families() -> Mapping[str, Family[Any]]:
 @cache
 def _found(path: tuple[str, ...]) -> Mapping[str, Family[Any]]:
     """Import the families that the package's folders have now."""
-    names = sorted(info.name for info in pkgutil.iter_modules(path) if info.ispkg)
-    modules = [importlib.import_module(f"{package.__name__}.{name}.family") for name in names]
+    folders = sorted(info.name for info in pkgutil.iter_modules(path) if info.ispkg)
+    names = [f"{package.__name__}.{name}.family" for name in folders]
+    modules = [importlib.import_module(name) for name in names if importlib.util.find_spec(name)]
     return MappingProxyType({module.FAMILY.name: module.FAMILY for module in modules})
 
 

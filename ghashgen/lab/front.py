@@ -1,14 +1,12 @@
 """README's summary: three claims, each with its figures and its limit, and one short table."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghashgen.lab.changed import MARK
 from ghashgen.lab.reached import REACHED, verdicts
-from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
+from ghashgen.lab.standing import MARK, Pair, Standing, figure, markdown_table, wrapped
 from ghashgen.records.core import size_name
 from ghashgen.records.goals import Book
-from ghashgen.records.records import Record
 from ghashgen.support.wording import counted
 
 LONG = 1024
@@ -51,31 +49,25 @@ def proved_claim(sentence: str, trusted_lines: int) -> str:
     )
 
 
-Changed = Mapping[str, Collection[str]]
-"""By a record's slug, the kernels that have other code now than when they were measured."""
-
 OLD = f"{MARK} Some kernels had other code when measured; [results](docs/results.md) mark them."
 
 
-def fast_claim(
-    hashes: Sequence[Record],
-    messages: Sequence[Record],
-    changed: Changed,
-) -> str:
+def fast_claim(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
     """Return the claim about speed: for long messages, for all, on which CPUs, and its limits."""
     measured = ((MESSAGES, messages), (HASH, hashes))
-    sides = [(side, records) for side, records in measured if _every(records, side)]
+    sides = [(side, found) for side, found in measured if _every(found, side)]
     if not sides:
         return NOT_MEASURED
-    every = [(side, _every(records, side)) for side, records in sides]
+    every = [(side, _every(found, side)) for side, found in sides]
     long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
     sizes = [size for _, pairs in every for size, _ in pairs]
     told = (
         _times([one for one in long if one[1]], f"For messages of {size_name(LONG)} and more,"),
         _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
-        f"We measured on {_cpus(sides, changed)} only.",
-        "*Limit:* each figure is for our fastest kernel at that length, in calls back to back.",
-        *(_slower(side, records) for side, records in sides),
+        f"We measured on {_cpus(sides)} only.",
+        "*Limit:* each figure is for the kernel that `ghashgen recommend` names for the length, in "
+        "calls back to back.",
+        *(_slower(side, found) for side, found in sides),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
     return _item(f"**Fast.** {' '.join(text for text in told if text)}")
@@ -93,9 +85,9 @@ def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     )
 
 
-def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed) -> str:
+def table(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
     """Return the short table, a row for each function and CPU; nothing where none was measured."""
-    rows = [*_rows(messages, MESSAGES, changed), *_rows(hashes, HASH, changed)]
+    rows = [*_rows(messages, MESSAGES), *_rows(hashes, HASH)]
     if not rows:
         return ""
     title = wrapped(
@@ -108,30 +100,30 @@ def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
 
 
-def _rows(records: Sequence[Record], side: Side, changed: Changed) -> Iterator[tuple[str, ...]]:
-    for record in records:
-        if pairs := _pairs(record, side.mode, side.keys):
-            single = (pair(record.results, size, side.mode, side.keys[0]) for size in SIZES)
+def _rows(standings: Sequence[Standing], side: Side) -> Iterator[tuple[str, ...]]:
+    for one in standings:
+        if pairs := _pairs(one, side.mode, side.keys):
+            single = (one.pair(size, side.mode, side.keys[0]) for size in SIZES)
             yield (
-                *(side.title, _title(record, side, changed), _range(pairs)),
-                *(f"{one.ratio:.2f} ({figure(one.kernel)})" if one else "" for one in single),
-                _range(_pairs(record, side.chained, side.keys)),
+                *(side.title, _title(one, side), _range(pairs)),
+                *(f"{both.ratio:.2f} ({figure(both.kernel)})" if both else "" for both in single),
+                _range(_pairs(one, side.chained, side.keys)),
             )
 
 
 Pairs = Sequence[tuple[int, Pair]]
-"""Sizes, each with the best kernel and the best peer."""
+"""Sizes, each with the kernel to take and the best peer."""
 
 
-def _pairs(record: Record, mode: str, keys: tuple[int, ...]) -> Pairs:
+def _pairs(one: Standing, mode: str, keys: tuple[int, ...]) -> Pairs:
     """Return every size that was measured in a mode."""
-    sizes = [size for name, size in record.results.rows() if name == mode]
-    found = [(size, pair(record.results, size, mode, key)) for key in keys for size in sizes]
+    sizes = [size for name, size in one.record.results.rows() if name == mode]
+    found = [(size, one.pair(size, mode, key)) for key in keys for size in sizes]
     return [(size, both) for size, both in found if both is not None]
 
 
-def _every(records: Iterable[Record], side: Side) -> Pairs:
-    return [each for record in records for each in _pairs(record, side.mode, side.keys)]
+def _every(standings: Iterable[Standing], side: Side) -> Pairs:
+    return [each for one in standings for each in _pairs(one, side.mode, side.keys)]
 
 
 def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
@@ -140,13 +132,13 @@ def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
     return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
 
 
-def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
+def _cpus(sides: Sequence[tuple[Side, Sequence[Standing]]]) -> str:
     """Return the measured CPUs; with the function, where another was not measured there."""
-    of = {side.title: {one.title for one in records} for side, records in sides}
+    of = {side.title: {one.record.title for one in found} for side, found in sides}
     titles: dict[str, set[str]] = {}
-    for side, records in sides:
-        for one in records:
-            titles.setdefault(one.title, set()).add(_title(one, side, changed))
+    for side, standings in sides:
+        for one in standings:
+            titles.setdefault(one.record.title, set()).add(_title(one, side))
     found = []
     for cpu, shown in titles.items():
         there = [name for name, cpus in of.items() if cpu in cpus]
@@ -155,14 +147,14 @@ def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]], changed: Changed) -> s
     return _and(found)
 
 
-def _slower(side: Side, records: Iterable[Record]) -> str:
+def _slower(side: Side, standings: Iterable[Standing]) -> str:
     """Return at which lengths, and on which CPUs, a function is slower than another library."""
     found = []
-    for record in records:
-        pairs = _pairs(record, side.mode, side.keys)
+    for one in standings:
+        pairs = _pairs(one, side.mode, side.keys)
         # As the table rounds it: a ratio that reads 1.00 is not called slower.
         if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
-            found.append(f"on {record.title} at {_and([*map(size_name, sizes)])}")
+            found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
     return f"{side.title} is slower {_and(found)}." if found else ""
 
 
@@ -172,19 +164,19 @@ def _range(pairs: Pairs) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
-def _title(record: Record, side: Side, changed: Changed) -> str:
+def _title(one: Standing, side: Side) -> str:
     """Return the CPU, marked if a figure is of a kernel that has other code now."""
-    shown = (*_pairs(record, side.mode, side.keys), *_pairs(record, side.chained, side.keys))
-    old = not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
-    return f"{record.title}{MARK if old else ''}"
+    shown = (*_pairs(one, side.mode, side.keys), *_pairs(one, side.chained, side.keys))
+    old = not {both.kernel.name for _, both in shown}.isdisjoint(one.changed)
+    return f"{one.record.title}{MARK if old else ''}"
 
 
-def goals_note(records: Sequence[Record], book: Book) -> str:
+def goals_note(standings: Sequence[Standing], book: Book) -> str:
     """Return how many of the project's goals are reached; nothing where no CPU has any."""
     found = []
-    for record in records:
-        if goals := book.of(record.results.machine.features):
-            found += [each for each in verdicts(record, goals) if each.shares]
+    for one in standings:
+        if goals := book.of(one.record.results.machine.features):
+            found += [each for each in verdicts(one, goals) if each.shares]
     if not found:
         return ""
     reached = sum(each.said == REACHED for each in found)

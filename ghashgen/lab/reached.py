@@ -4,10 +4,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
+from ghashgen.lab.standing import Pair, Standing, figure, markdown_table, wrapped
 from ghashgen.records.core import Cell, size_name
 from ghashgen.records.goals import Book, Goal, Goals
-from ghashgen.records.records import Record
 
 REACHED = "reached"
 
@@ -19,7 +18,7 @@ class Verdict:
     goal: Goal
     found: Pair
     chained: Cell | None
-    """The fastest kernel if each message waits for the previous tag."""
+    """The same kernel if each message waits for the previous tag."""
     same_core: bool
     """Whether the goal's cycles are of this core, with all that it has."""
 
@@ -48,18 +47,16 @@ class Verdict:
         return REACHED if self.share >= 1 else f"missed by {1 - self.share:.1%}"
 
 
-def verdicts(record: Record, goals: Goals) -> Iterator[Verdict]:
+def verdicts(one: Standing, goals: Goals) -> Iterator[Verdict]:
     """Yield every goal for a record's CPU whose kernel and peer were measured."""
-    results = record.results
     for goal in goals.each:
-        if (found := pair(results, goal.size, "seal", goal.key)) is not None:
-            chained = results.fastest_kernel(goal.size, "seal-latency", goal.key)
-            same = record.title == goals.core
-            yield Verdict(goal, found, chained, same)
+        if (found := one.pair(goal.size, "seal", goal.key)) is not None:
+            chained = one.kernel(goal.size, "seal-latency", goal.key)
+            yield Verdict(goal, found, chained, one.record.title == goals.core)
 
 
-Asked = tuple[Record, tuple[Verdict, ...]]
-"""A record and its verdicts."""
+Asked = tuple[Standing, tuple[Verdict, ...]]
+"""A standing and its verdicts."""
 
 
 def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
@@ -68,7 +65,7 @@ def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
     return (
         *(">key", ">bytes", ">goal", f">cycles on {goals.core}"),
         *((f">chained on {goals.core}",) if chained else ()),
-        *(head for record, _ in asked for head in (f">{record.title}", "ratio")),
+        *(head for one, _ in asked for head in (f">{one.record.title}", "ratio")),
     )
 
 
@@ -106,12 +103,12 @@ def _meant(goal: Goal, measured: Cell) -> str:
     return (f"{goal.cycles:.0f}" if per_call else f"{goal.per_byte:.3f}/B") + within
 
 
-def goal_parts(records: Iterable[Record], book: Book) -> Iterator[str]:
+def goal_parts(standings: Iterable[Standing], book: Book) -> Iterator[str]:
     """Yield the results page's text about goals, a table for each kind of CPU that has records."""
-    of = [(book.of(record.results.machine.features), record) for record in records]
+    of = [(book.of(one.record.results.machine.features), one) for one in standings]
     for goals in book.kinds:
         measured = [(one, tuple(verdicts(one, goals))) for kind, one in of if kind == goals]
-        asked = [(record, found) for record, found in measured if found]
+        asked = [(one, found) for one, found in measured if found]
         if asked:
             yield from _kind_parts(goals, asked, book)
 
@@ -120,19 +117,20 @@ def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[st
     names = ", ".join(goals.features).upper()
     yield f"### CPUs {f'with {names}' if names else 'without VAES'}"
     counts = []
-    for record, found in asked:
+    for one, found in asked:
         wanted = [verdict for verdict in found if verdict.shares]
         reached = sum(verdict.said == REACHED for verdict in wanted)
-        counts.append(f"{reached} of {len(wanted)} on {record.title}")
+        counts.append(f"{reached} of {len(wanted)} on {one.record.title}")
     text = f"Goals reached: {', '.join(counts)}."
     if not all(found[0].same_core for _, found in asked):
         text += f" The goals in cycles are meant for {goals.core} with all its features."
     yield wrapped(text)
     yield markdown_table(columns(goals, asked), rows(goals, asked))
-    for record, found in asked:
+    for one, found in asked:
+        title = one.record.title
         missed = [v.goal for v in found if v.shares and v.said != REACHED]
         for remark in book.remarks:
-            about = [goal for goal in missed if remark.about(record.title, goal)]
+            about = [goal for goal in missed if remark.about(title, goal)]
             if about:
                 sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
-                yield wrapped(f"{record.title} at {sizes}: {remark.said}")
+                yield wrapped(f"{title} at {sizes}: {remark.said}")

@@ -1,18 +1,21 @@
 """The text and tables about speed in docs/results.md, from each CPU's records."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ghashgen.lab.changed import MARK, marked
+from ghashgen.choice.rule import RULE
 from ghashgen.lab.edges import SHOWN, TITLES, edge_cells
 from ghashgen.lab.figures.speed import file_of
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
     LONG_COLUMNS,
+    MARK,
     PIECES_COLUMNS,
+    Standing,
     gcm_rows,
     long_rows,
     markdown_table,
+    marked,
     pieces_rows,
     shown,
     wrapped,
@@ -29,30 +32,28 @@ NAMED = 2
 
 
 def measured_parts(
-    hashes: Sequence[Record],
-    messages: Sequence[Record],
-    goals: Book,
-    changed: Mapping[str, Collection[str]],
+    hashes: Sequence[Standing], messages: Sequence[Standing], goals: Book
 ) -> Iterable[str]:
-    """Yield the results page's parts about speed; `changed` names kernels by a record's slug."""
+    """Yield the results page's parts about speed."""
     if hashes or messages:
         yield "## How the speeds are given"
         yield _legend()
-    for record in hashes:
-        yield from speed_parts(record, changed[record.slug])
-    for record in messages:
-        yield from gcm_parts(record, changed[record.slug])
+    for one in hashes:
+        yield from speed_parts(one)
+    for one in messages:
+        yield from gcm_parts(one)
     if found := tuple(goal_parts(messages, goals)):
         yield "## Goals of AES-GCM"
         yield wrapped(
             "The goals were set before the measurement, for messages sealed back to back with 12 "
             "bytes of AAD. A goal is a ratio, and on one core also a number of cycles; the table "
             "says by how much the worse of the two is missed. Below each CPU's name are the cycles "
-            "of its fastest kernel. What ports allow is in [model.md](model.md)."
+            "of the kernel that `ghashgen recommend` names. What ports allow is in "
+            "[model.md](model.md)."
         )
         yield from found
     yield from edge_parts(hashes, messages)
-    setups = [part for records in (hashes, messages) for part in _setup(records, changed)]
+    setups = [part for standings in (hashes, messages) for part in _setup(standings)]
     if setups:
         yield "## Key set-up"
         yield wrapped(
@@ -67,8 +68,10 @@ def _legend() -> str:
         "runs' medians. Kernels and peers run in turns, in one process on one core.",
         "**spread**: from the lowest first to the highest third quartile of the runs, in percent "
         "of the cycles.",
-        "**ratio**: the time of the best peer divided by that of the fastest kernel. Above 1 the "
-        "kernel is faster.",
+        "**kernel**: the one that `ghashgen recommend` names for the length, and the dispatcher "
+        f"takes: {RULE}.",
+        "**ratio**: the time of the best peer divided by that of the kernel. Above 1 the kernel is "
+        "faster.",
         "**chained**: the ratio where each call waits for the result of the one before.",
         "**GCM message**: the ratio for three calls of GHASH: AAD of 12 bytes, the message, the "
         "lengths.",
@@ -76,7 +79,7 @@ def _legend() -> str:
         "without AAD, lengths and tag.",
         f"{MARK}: the kernel had other code when it was measured than is checked in now.",
         "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
-        "at which one kernel is the fastest. Its cycles are those of the first and the last "
+        "that have one kernel. Its cycles are those of the first and the last "
         "length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, 594 "
         "and 1518 bytes at 7 : 4 : 1.",
         "**pieces**: one message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 "
@@ -85,32 +88,34 @@ def _legend() -> str:
     return "\n".join(wrapped(f"- {item}").replace("\n", "\n  ") for item in items)
 
 
-def speed_parts(record: Record, changed: Collection[str]) -> Iterable[str]:
-    """Yield the results page's parts about GHASH on one CPU; `changed` kernels are marked."""
+def speed_parts(one: Standing) -> Iterable[str]:
+    """Yield the results page's parts about GHASH on one CPU; changed kernels are marked."""
+    record = one.record
     yield f"## Speed on {record.title}"
-    yield _measured_on(record, changed)
+    yield _measured_on(one)
     yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
-    yield marked(markdown_table(LONG_COLUMNS, long_rows(record)), changed)
+    yield marked(markdown_table(LONG_COLUMNS, long_rows(one)), one.changed)
 
 
-def gcm_parts(record: Record, changed: Collection[str]) -> Iterable[str]:
+def gcm_parts(one: Standing) -> Iterable[str]:
     """Yield the parts about AES-GCM on one CPU; likewise."""
+    record = one.record
     yield f"## Speed of AES-GCM on {record.title}"
-    yield _measured_on(record, changed)
+    yield _measured_on(one)
     yield f"![AES-256-GCM on {record.title}, by message size](figures/{file_of(record, 256)})"
-    yield marked(markdown_table(GCM_COLUMNS, gcm_rows(record)), changed)
-    if pieces := tuple(pieces_rows(record)):
-        yield marked(markdown_table(PIECES_COLUMNS, pieces), changed)
+    yield marked(markdown_table(GCM_COLUMNS, gcm_rows(one)), one.changed)
+    if pieces := tuple(pieces_rows(one)):
+        yield marked(markdown_table(PIECES_COLUMNS, pieces), one.changed)
 
 
-def edge_parts(hashes: Iterable[Record], messages: Iterable[Record]) -> Iterator[str]:
+def edge_parts(hashes: Iterable[Standing], messages: Iterable[Standing]) -> Iterator[str]:
     """Yield the cost of callers' memory placement; nothing if it was not measured."""
     rows = [
-        (record.title, what, who, *cells)
-        for what, records in (("GHASH", hashes), ("AES-GCM", messages))
-        for record in records
+        (one.record.title, what, who, *cells)
+        for what, standings in (("GHASH", hashes), ("AES-GCM", messages))
+        for one in standings
         for who, kind in (("kernels", "kernel"), ("fastest peer", "peer"))
-        if any(cells := tuple(edge_cells(record.results, kind)))
+        if any(cells := tuple(edge_cells(one.record.results, kind)))
     ]
     if rows:
         yield "## Inputs at the edge"
@@ -127,15 +132,15 @@ def edge_parts(hashes: Iterable[Record], messages: Iterable[Record]) -> Iterator
         )
 
 
-def _measured_on(record: Record, changed: Collection[str]) -> str:
-    machine = record.results.machine
+def _measured_on(one: Standing) -> str:
+    record, machine = one.record, one.record.results.machine
     clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
     sources = f", sources {machine.git}" if machine.git else ""
     runs = counted(record.runs, "run")
     note = f" Note: {record.note}." if record.note else ""
     lacks = lacking(machine.cpu, machine.features)
     less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
-    own = len(record.results.subjects.keys() & set(changed))
+    own = len(one.changed)
     old = (
         f" {counted(own, 'kernel')} had other code when measured than is checked in now. The "
         "chart may show them too."
@@ -163,25 +168,23 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
 
 
-def _setup(records: Sequence[Record], changed: Mapping[str, Collection[str]]) -> Iterator[str]:
+def _setup(standings: Sequence[Standing]) -> Iterator[str]:
     """Yield the table of a family's key set-ups, a column for each CPU; none if unmeasured."""
-    subjects = {name: one for r in records for name, one in r.results.subjects.items()}
-    named = frozenset[str]().union(*map(shown, records))
+    subjects = {n: s for one in standings for n, s in one.record.results.subjects.items()}
+    named = frozenset[str]().union(*map(shown, standings))
     rows = []
     for name in sorted(named, key=lambda name: (subjects[name].kind, name)):
-        found = [(record, record.results.cell(name, 0, "init")) for record in records]
+        found = [(one, one.record.results.cell(name, 0, "init")) for one in standings]
         if any(cell for _, cell in found):
             rows.append(
                 (
                     *(f"`{name}`", str(subjects[name].table_bytes)),
                     *(
-                        f"{cell.cycles:.0f}{MARK if name in changed[record.slug] else ''}"
-                        if cell
-                        else ""
-                        for record, cell in found
+                        f"{cell.cycles:.0f}{MARK if name in one.changed else ''}" if cell else ""
+                        for one, cell in found
                     ),
                 )
             )
     if rows:
-        heads = (f">{record.title}" for record in records)
+        heads = (f">{one.record.title}" for one in standings)
         yield markdown_table(("subject", ">table bytes", *heads), rows)

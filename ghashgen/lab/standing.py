@@ -1,14 +1,23 @@
-"""Tables of the records in docs/bench: the best kernel beside the best peer, by CPU.
+"""Tables of the records in docs/bench: the kernel to take beside the best peer, by CPU.
 
-A ratio is the peer's time divided by the kernel's, both measured in turns in one process.
+Which kernel to take, `ghashgen.choice` says, as for `recommend` and the dispatcher. A ratio is the
+peer's time divided by the kernel's, both measured in turns in one process.
 """
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from pathlib import Path
 
+from ghashgen.choice.candidate import candidates
+from ghashgen.choice.choice import Chooser, pick_at
+from ghashgen.choice.cores import host_of, record_features, vendor_of
+from ghashgen.choice.families.registry import questions
+from ghashgen.choice.figures import of_other_code
+from ghashgen.kernels.manifest import Entry
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.records.core import (
     GCM,
@@ -19,12 +28,14 @@ from ghashgen.records.core import (
     SEAL_MODES,
     TEXT,
     Cell,
-    Results,
 )
-from ghashgen.records.records import Record
+from ghashgen.records.records import Record, folder_of, load_records
 
 WIDTH = 100
 """Columns of prose."""
+
+MARK = "\\*"
+"""Marks a kernel whose figures are of other code than is checked in, in Markdown."""
 
 LONG_COLUMNS = (
     *(">bytes", "kernel", ">cycles", ">spread", "best peer", ">ratio"),
@@ -42,7 +53,7 @@ PIECES_COLUMNS = (
 
 @dataclass(frozen=True)
 class Pair:
-    """The best kernel and the best peer of one size and mode."""
+    """The kernel to take and the best peer of one size and mode."""
 
     kernel: Cell
     peer: Cell
@@ -53,14 +64,61 @@ class Pair:
         return self.peer.cycles / self.kernel.cycles
 
 
-def pair(results: Results, size: int, mode: str = "throughput", key: int = 0) -> Pair | None:
-    """Return the best kernel and the best peer at a size in bytes, or None if either is missing.
+@dataclass(frozen=True)
+class Standing:
+    """A CPU's record, and the kernels to take on that CPU."""
 
-    For AES-GCM, only those with this key size in bits.
-    """
-    kernel = results.fastest_kernel(size, mode, key)
-    peers = results.of_kind(("peer",), size, mode, key)
-    return Pair(kernel, peers[0]) if kernel and peers else None
+    record: Record
+    takes: Callable[[int, str, int], str]
+    """(bytes of a message, mode, key size in bits or 0) → the kernel to take; "" for none."""
+    changed: Collection[str] = ()
+    """The measured kernels that have other code now."""
+
+    def kernel(self, size: int, mode: str = "throughput", key: int = 0) -> Cell | None:
+        """Return the figure of the kernel to take, or None if it was not measured."""
+        return self.record.results.cell(self.takes(size, mode, key), size, mode)
+
+    def pair(self, size: int, mode: str = "throughput", key: int = 0) -> Pair | None:
+        """Return the kernel to take and the best peer at a size in bytes, or None if either is
+        missing.
+
+        For AES-GCM, only those with this key size in bits.
+        """
+        return self.of(self.takes(size, mode, key), size, mode, key)
+
+    def of(self, name: str, size: int, mode: str, key: int) -> Pair | None:
+        """Return a kernel and the best peer, likewise."""
+        kernel = self.record.results.cell(name, size, mode)
+        peers = self.record.results.of_kind(("peer",), size, mode, key)
+        return Pair(kernel, peers[0]) if kernel and peers else None
+
+
+def load_standings(root: Path, entries: Collection[Entry], family: str) -> tuple[Standing, ...]:
+    """Return each record of a family below `root` with what is taken there of these kernels."""
+    return standings(load_records(root / folder_of(family)), entries, family)
+
+
+def standings(
+    records: Sequence[Record], entries: Collection[Entry], family: str
+) -> tuple[Standing, ...]:
+    """Return each of these records of a family, likewise."""
+    question, pool = questions()[family], candidates(entries, family)
+    abi = min((c.abi for c in pool), default="")
+    choosers = {
+        value: Chooser([c for c in pool if (c.given, c.abi) == (value, abi)], records)
+        for value in question.values
+    }
+
+    def takes(record: Record, size: int, mode: str, key: int) -> str:
+        chooser, use = choosers[key or question.asked[0]], question.use_at(size, mode)
+        host = host_of(chooser.hosts, record.results.machine.cpu, vendor_of(record))
+        picks = chooser.picks(host, record_features(record), use)
+        return pick_at(picks, size).candidate.name if picks else ""
+
+    return tuple(
+        Standing(record, partial(takes, record), sorted(of_other_code(record, pool)))
+        for record in records
+    )
 
 
 def figure(cell: Cell) -> str:
@@ -70,13 +128,12 @@ def figure(cell: Cell) -> str:
     return f"{cell.per_byte:.3f}/B"
 
 
-def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
+def long_rows(one: Standing) -> Iterator[tuple[str, ...]]:
     """Yield one CPU's rows: every size, with spread and the ratios of other ways to call."""
-    results = record.results
-    for size in [size for mode, size in results.rows() if mode == "throughput"]:
-        found = pair(results, size)
+    for size in [size for mode, size in one.record.results.rows() if mode == "throughput"]:
+        found = one.pair(size)
         if found is not None:
-            others = (pair(results, size, mode) for mode in ("latency", GCM))
+            others = (one.pair(size, mode) for mode in ("latency", GCM))
             yield (
                 str(size),
                 f"`{found.kernel.name}`",
@@ -88,22 +145,22 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
             )
 
 
-def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield one CPU's rows of AES-GCM, by key size: lengths in turn with one fastest kernel.
+def gcm_rows(one: Standing) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows of AES-GCM, by key size: lengths in turn with one kernel to take.
 
     A row's figures are those of its first and last length, or the lowest and the highest.
     """
-    results = record.results
+    results = one.record.results
     sizes = [size for mode, size in results.rows() if mode == "seal"]
     for key in results.keys:
-        found = [(size, pair(results, size, "seal", key)) for size in sizes]
+        found = [(size, one.pair(size, "seal", key)) for size in sizes]
         sealed = [(size, both) for size, both in found if both is not None]
         for (name, _), run in groupby(sealed, _kernel_and_unit):
             pairs = dict(run)
             modes = (*SEAL_MODES[1:], TEXT)
-            others = [[pair(results, size, mode, key) for size in pairs] for mode in modes]
+            others = [[one.of(name, size, mode, key) for size in pairs] for mode in modes]
             yield _row(key, name, _ends([*map(str, pairs)]), [*pairs.values()], others)
-        if imix := pair(results, IMIX_BYTES, IMIX, key):
+        if imix := one.pair(IMIX_BYTES, IMIX, key):
             yield _row(key, imix.kernel.name, "IMIX", [imix], [[]] * len(SEAL_MODES))
 
 
@@ -145,12 +202,12 @@ def _ends(texts: Sequence[str]) -> str:
     return first if first == last else span(first.removesuffix("/B"), last)
 
 
-def pieces_rows(record: Record) -> Iterator[tuple[str, ...]]:
+def pieces_rows(one: Standing) -> Iterator[tuple[str, ...]]:
     """Yield one CPU's rows of messages in pieces; none if none were measured."""
-    results = record.results
+    results = one.record.results
     for key in results.keys:
         for mode in PIECES:
-            if (found := pair(results, PIECES_BYTES, mode, key)) is None:
+            if (found := one.pair(PIECES_BYTES, mode, key)) is None:
                 continue
             twin = results.cell(_wiping(found.kernel.name), PIECES_BYTES, mode)
             yield (
@@ -174,12 +231,12 @@ def _apart(cell: Cell) -> str:
     return "" if math.isnan(_width(cell)) else f"{100 * _width(cell):.1f}%"
 
 
-def shown(record: Record) -> frozenset[str]:
+def shown(one: Standing) -> frozenset[str]:
     """Return the kernels and peers that the page's tables of a record name."""
-    results = record.results
+    results = one.record.results
     modes = ("throughput", "seal", IMIX, *PIECES)
     pairs = [
-        pair(results, size, mode, key)
+        one.pair(size, mode, key)
         for mode, size in results.rows()
         for key in results.keys
         if mode in modes
@@ -187,6 +244,13 @@ def shown(record: Record) -> frozenset[str]:
     return frozenset(
         cell.name for both in pairs if both is not None for cell in (both.kernel, both.peer)
     )
+
+
+def marked(part: str, names: Iterable[str]) -> str:
+    """Return Markdown with each of these kernels marked, where it is named as code."""
+    for name in names:
+        part = part.replace(f"`{name}`", f"`{name}`{MARK}")
+    return part
 
 
 def wrapped(text: str) -> str:

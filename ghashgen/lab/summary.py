@@ -19,14 +19,12 @@ from ghashgen.check.ledger import provable, unrecorded
 from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
-from ghashgen.kernels.families import in_order
+from ghashgen.kernels.families import DEFAULT, in_order
 from ghashgen.lab.bench.contest import AES_GCM
-from ghashgen.lab.changed import changed
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.speed import measured_parts
-from ghashgen.lab.standing import markdown_table, wrapped
+from ghashgen.lab.standing import Standing, load_standings, markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
-from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
 
@@ -120,14 +118,12 @@ class Summary:
     """The parts of this package that the proofs of the bytes rest on."""
     second: Part
     """The part that can only refuse."""
-    records: tuple[Record, ...]
+    hashes: tuple[Standing, ...]
     """One for each measured CPU."""
-    messages: tuple[Record, ...]
+    messages: tuple[Standing, ...]
     """The same for AES-GCM."""
     goals: Book
     """The goals for AES-GCM."""
-    changed: Mapping[str, tuple[str, ...]]
-    """By a record's slug, the kernels that have other code now than when they were measured."""
 
 
 def gather(root: Path) -> Summary:
@@ -140,7 +136,6 @@ def gather(root: Path) -> Summary:
     if not entries:
         raise GhashgenError(f"{root / OUTPUT} has no {manifest.NAME}", "run ghashgen generate")
     kernels = [entries[name] for name in sorted(entries)]
-    records, messages = load_records(root / FOLDER), load_records(root / AES_GCM.folder)
     return Summary(
         shelves=tuple(_shelves(kernels)),
         families=_families(theorem.name for theorem in theorems()),
@@ -149,10 +144,9 @@ def gather(root: Path) -> Summary:
         proved=_proved(root / OUTPUT / PROOFS, entries),
         trusted=trusted_parts(),
         second=second_line(),
-        records=records,
-        messages=messages,
+        hashes=load_standings(root, kernels, DEFAULT),
+        messages=load_standings(root, kernels, AES_GCM.family),
         goals=load_goals(root / AES_GCM.folder),
-        changed=changed((*records, *messages), kernels),
     )
 
 
@@ -224,7 +218,7 @@ def blocks(summary: Summary) -> dict[str, str]:
             _proved_text(summary.proved, f", which {RESULTS} names"),
             sum(part.code for part in summary.trusted),
         ),
-        fast_claim(summary.records, summary.messages, summary.changed),
+        fast_claim(summary.hashes, summary.messages),
         adopt_claim(
             sum(shelf.kernels for shelf in summary.shelves),
             (shelf.isa for shelf in summary.shelves),
@@ -232,7 +226,7 @@ def blocks(summary: Summary) -> dict[str, str]:
     )
     short = [
         "\n".join(claims),
-        table(summary.records, summary.messages, summary.changed),
+        table(summary.hashes, summary.messages),
         goals_note(summary.messages, summary.goals),
     ]
     long = [
@@ -245,7 +239,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
-        *measured_parts(summary.records, summary.messages, summary.goals, summary.changed),
+        *measured_parts(summary.hashes, summary.messages, summary.goals),
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"

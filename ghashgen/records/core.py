@@ -243,18 +243,6 @@ class Results:
         ]
         return sorted(cells, key=lambda cell: (cell.cycles, cell.name))
 
-    def fastest_kernel(self, size: int, mode: str, key: int = 0) -> Cell | None:
-        """Return the fastest kernel with this key size, or None.
-
-        If its variant with fewer options (no wipe, no streams) is equal within TIE, return that.
-        """
-        kernels = self.of_kind(("kernel",), size, mode, key)
-        if not kernels:
-            return None
-        best = kernels[0]
-        twins = [c for c in kernels if leaner(c.name, best.name) and c.cycles < TIE * best.cycles]
-        return min(twins, key=lambda cell: (cell.name.count("_"), cell.cycles), default=best)
-
     def rows(self) -> list[tuple[str, int]]:
         """Return the (mode, size) pairs measured, in the order of MODES and by size."""
         return sorted(self._by_place, key=lambda pair: (MODES.index(pair[0]), pair[1]))
@@ -262,15 +250,6 @@ class Results:
 
 TIE = 1.05
 """Times with a ratio below this count as equal."""
-
-
-def leaner(name: str, other: str) -> bool:
-    """Return whether a kernel's name is the other's with words left out: a variant with fewer
-    options.
-
-    For example, `gcm128_avx_k_clmul1_x8` and `gcm128_avx_k_clmul1_x8_wipe_streams`.
-    """
-    return set(name.split("_")) < set(other.split("_"))
 
 
 def ratio(kernel: Cell, peer: Cell | None) -> float | None:

@@ -1,6 +1,6 @@
 """Choosing an AES-GCM kernel: by key size, for messages of each length, whole or in pieces."""
 
-from ghashgen.choice.classes import CLASSES, SizeClass
+from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
@@ -13,8 +13,6 @@ _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
 
 _SEALING = frozenset({"seal", "open"})
 
-MESSAGES = Use("messages", "whole messages under a lasting key", _WHOLE, CLASSES, _SEALING)
-
 MIXED = Use(
     "mixed",
     "messages of any length, under one kernel",
@@ -23,6 +21,15 @@ MIXED = Use(
     _SEALING,
 )
 """For a key whose message lengths are unknown."""
+
+SHORT = Use(
+    "short",
+    "messages to 256 bytes",
+    _WHOLE,
+    (SizeClass(None, sizes_of(CLASSES[:3])),),
+    _SEALING,
+    up_to=256,
+)
 
 PACKETS = Use(
     "packets",
@@ -36,8 +43,9 @@ RECORDS = Use(
     "records",
     "records of TLS: from a packet's 1500 bytes to the longest, 16 KiB",
     _WHOLE,
-    (SizeClass(None, (1500, 4096, 16384)),),
+    (SizeClass(None, sizes_of(CLASSES[4:])),),
     _SEALING,
+    up_to=16384,
 )
 
 BULK = Use(
@@ -70,17 +78,20 @@ ONCE = Use(
     (tuple(_CHAINED), tuple(_CHAINED[:1]), (_SEAL,)),
     CLASSES,
     _SEALING,
-    once=True,
+    messages=1,
 )
 """A message whose context is made for it must wait for the context: chained calls."""
+
+DISPATCHED = (MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, SHORT)
 
 QUESTION = Question(
     family=FAMILY.name,
     given="key",
     values=tuple(ROUNDS),
     asked=tuple(ROUNDS),
-    uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, ONCE),
-    dispatched=(MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS),
+    uses=(*DISPATCHED, ONCE),
+    dispatched=DISPATCHED,
+    by_length=(SHORT, RECORDS, BULK),
     longest=MOST_TEXT,
     limit="a text of AES-GCM ends at 2^36 - 32 bytes (SP 800-38D)",
     files="_gcm",

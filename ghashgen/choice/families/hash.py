@@ -10,12 +10,16 @@ from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.records.core import GCM
 
 LASTING = Use(
-    "lasting", "messages under a lasting key", ((GCM,), ("throughput",)), CLASSES, fills=True
+    "lasting",
+    "messages under a lasting key",
+    ((GCM, "throughput", "latency"), ("throughput",)),
+    CLASSES,
+    fills=True,
 )
-"""Calls as AES-GCM makes them, else back to back."""
+"""Calls as AES-GCM makes them, back to back and chained count equally; else back to back alone."""
 
 ONCE = Use(
-    "once", "one message a key", (("latency",), ("throughput",)), CLASSES, once=True
+    "once", "one message a key", (("latency",), ("throughput",)), CLASSES, messages=1
 )  # fmt: skip
 """A message whose table is made for it must wait for the table: chained calls."""
 
@@ -44,6 +48,7 @@ QUESTION = Question(
     asked=OPS[:1],
     uses=USES,
     dispatched=USES,
+    by_length=(LASTING,),
     least="PCLMULQDQ and SSE2",
     instead="take a portable GHASH there",
     longest=(1 << 61) - 1,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ghashgen.arch.registry import uarch, uarches
+from ghashgen.choice.families.registry import questions
 from ghashgen.cli.verbs.options import (
     build_folder,
     default_out,
@@ -17,6 +18,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cli.verbs.summary import read_page
 from ghashgen.cost.count import count, read, toml
+from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import families
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -47,13 +49,14 @@ from ghashgen.lab.model.rows import (
     theirs,
     wanted,
 )
+from ghashgen.lab.standing import load_standings
 from ghashgen.lab.summary import block_of, replaced
 from ghashgen.records.goals import load_goals
-from ghashgen.records.records import folder_of, load_records
+from ghashgen.records.records import folder_of
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
-from ghashgen.support.paths import project_root, require_clone
+from ghashgen.support.paths import GENERATED, project_root, require_clone
 from ghashgen.support.tables import Table, say, show
 
 SPARE = ("uops by port", "memory", "load", "other")
@@ -150,11 +153,14 @@ def comparison_of(kernels: Sequence[Point]) -> Comparison:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     own = ours(built, where)
     folders = {name: project_root() / folder_of(name) for name in families()}
-    records = [record for folder in folders.values() for record in load_records(folder)]
+    entries = manifest.load(project_root() / GENERATED).values()
+    standings = [
+        one for name in questions() for one in load_standings(project_root(), entries, name)
+    ]
     goals = {name: load_goals(folder) for name, folder in folders.items()}
     loops = (*own, *theirs(stored))
     rows = compare(loops)
-    return Comparison(rows, match(loops), checks(own, stored, records), wanted(rows, goals))
+    return Comparison(rows, match(loops), checks(own, stored, standings), wanted(rows, goals))
 
 
 def _page(comparison: Comparison, write: bool) -> str:

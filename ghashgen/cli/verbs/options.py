@@ -250,7 +250,7 @@ def say_left_out(entries: Iterable[Entry]) -> None:
 
     entries = tuple(entries)
     for family in questions():
-        for line in left_out(recorded(family), candidates(entries, family)):
+        if line := left_out(recorded(family), candidates(entries, family)):
             click.echo(line, err=True)
 
 

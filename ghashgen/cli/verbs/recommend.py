@@ -1,6 +1,7 @@
 """ghashgen recommend: name the kernel to take on a CPU, and why."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -18,15 +19,11 @@ from ghashgen.records.cpus import CORES, title_of
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import in_clone, project_root
+from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one
 
 CATALOGUE = "generated"
 """The catalogue's folder, below the project's root."""
-
-FALLBACK = (
-    "the kernels are those that its features allow, in the order of the nearest CPU on record or, "
-    "where none decides, of the convention"
-)
 
 
 def _each(what: str) -> str:
@@ -69,15 +66,16 @@ def _given_options(function: F) -> F:
     "--use",
     "use_name",
     default="",
-    help=f"Use, by family: {_each('name')} (default: the first).",
+    help=f"Use, by family: {_each('name')} (default: the first, or with --bytes the one for that "
+    "length).",
     shell_complete=one_of(lambda: (use.name for q in questions().values() for use in q.uses)),
 )
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
 @click.option(
-    "--per-message-key",
-    "once",
-    is_flag=True,
-    help="Each message has its own key; same as --use once.",
+    "--messages-per-key",
+    "messages",
+    type=click.IntRange(1),
+    help="Count each message's share of key set-up; 1 is --use once (default: not counted).",
 )
 @json_option
 def COMMAND(
@@ -85,17 +83,18 @@ def COMMAND(
     family: str | None,
     use_name: str,
     size: int | None,
-    once: bool,
+    messages: int | None,
     as_json: bool,
     **given: tuple[str, ...],
 ) -> None:
-    """Name the kernel to take on a CPU, its speed beside other libraries', and why.
+    """Name the kernel to take on a CPU, its speed beside other libraries', its sizes, and why.
 
-    The C dispatcher makes the same choice. Nothing is measured or built: the figures are recorded
+    It is the fastest, or of those within 5% of it the one with the least code. The C dispatcher,
+    README and the report take the same. Nothing is measured or built: the figures are recorded
     ones, for this kind of CPU or the nearest.
     """
     question = _question(family, given)
-    use = _use(question, use_name, once)
+    use = _use(question, use_name, messages, size)
     records = load_records(project_root() / question.folder)
     # A core is known if any family has a record of it.
     here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
@@ -104,28 +103,46 @@ def COMMAND(
         value: recommend(here, pool, records, question, use, size=size)
         for value, pool in pools.items()
     }
-    for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
+    every = [item for advice in found.values() for item in advice]
+    asked = {record.slug: record for item in every for record in item.asked}
+    if line := left_out(asked.values(), [c for pool in pools.values() for c in pool]):
         click.echo(line, err=True)
     if as_json:
         print_json(_plain(here, question, use, found))
         return
     title = title_of(here.cpu, here.features)
-    click.echo(here.cpu if title in here.cpu else f"{here.cpu}: {title}")
-    every = [item for advice in found.values() for item in advice]
-    own = [record.title for record in records if record.core == here.core]
-    if not own:
-        what = families()[question.family].title
-        click.echo(f"no kernel of {what} was measured on {here.core or 'this CPU'}: {FALLBACK}")
-    elif not any(item.own for item in every):
-        click.echo(f"the record of {own[0]} does not decide this: {FALLBACK}")
-    if use != question.uses[0]:
-        click.echo(f"for {use.title}")
+    say(here.cpu if title in here.cpu else f"{here.cpu}: {title}")
+    show(_table(question, found))
+    known = "" if use in question.dispatched else "; the dispatcher does not know this use"
+    say(f"use {use.name} ({use.title}){known}")
     for value, advice in found.items():
         if len(found) > 1:
-            click.echo(f"{question.given} {value}:")
+            say(f"{question.given} {value}:")
         for item in advice:
-            for line in lines(item):
-                click.echo(line)
+            say("\n".join(lines(item)))
+
+
+def _table(question: Question, found: Mapping[Any, tuple[Advice, ...]]) -> Table:
+    """Return what is recommended, with its sizes in bytes and its times in core cycles."""
+    rows = [
+        (
+            *(item.lengths, item.candidate.name, str(value)),
+            *((f"{item.speed.cycles:.1f}", _ratio(item.speed)) if item.speed else ("-", "-")),
+            *(item.on or "-", str(item.candidate.code_bytes), str(item.candidate.table.bytes)),
+            "-" if item.init is None else f"{item.init:.0f}",
+            " ".join(sorted(item.candidate.entry.cpu_features)),
+        )
+        for value, advice in found.items()
+        for item in advice
+    ]
+    names = ("length", "kernel", question.given, ">cycles", ">peer's time", "measured on")
+    table = families()[question.family].table
+    columns = (*names, ">code bytes", f">{table} bytes", ">key set-up", "needs")
+    return Table("kernels to take; times in core cycles", columns, tuple(rows), prose="needs")
+
+
+def _ratio(speed: Speed) -> str:
+    return "-" if speed.ratio is None else f"{speed.ratio:.2f}"
 
 
 def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
@@ -146,16 +163,17 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
     return fitting[0]
 
 
-def _use(question: Question, name: str, once: bool) -> Use:
-    if once and name not in ("", "once"):
-        raise GhashgenError("--per-message-key means --use once", "leave out one of them")
+def _use(question: Question, name: str, messages: int | None, size: int | None) -> Use:
     known = [use.name for use in question.uses]
-    wanted = "once" if once else name or known[0]
+    if size is not None and messages != 1:
+        name = name or question.use_at(size).name
+    wanted = name or ("once" if messages == 1 else known[0])
     if wanted not in known:
         raise GhashgenError(
             f"family {question.family} has no use {wanted!r}", choose_one(wanted, known)
         )
-    return question.use(wanted)
+    use = question.use(wanted)
+    return use if messages is None else replace(use, messages=messages)
 
 
 def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candidate]]:
@@ -172,16 +190,10 @@ def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candid
 
 
 def lines(item: Advice) -> list[str]:
-    """Return a recommendation in words."""
+    """Return a recommendation in words: its speed, and why."""
     candidate = item.candidate
     other = "" if item.own else f" on {item.on}"
-    init = f"{item.init:.0f} cycles{other}" if item.init is not None else "not measured"
-    table = families()[candidate.entry.family].table
-    out = [
-        f"{item.lengths}: {candidate.name} ({_source(candidate)})",
-        f"  {table} {candidate.table.bytes} bytes, key set-up {init}, needs "
-        f"{' '.join(sorted(candidate.entry.cpu_features))}",
-    ]
+    out = [f"{item.lengths}: {candidate.name} ({_source(candidate)})"]
     for speed in item.speeds:
         out += _said(speed, other)
     if not item.speeds:
@@ -205,7 +217,9 @@ def _stored(record: str) -> str:
 
 def _said(speed: Speed, other: str) -> list[str]:
     """Return a figure in words; `other` names another CPU that it was measured on."""
-    with_setup = "key set-up and " if speed.setup else ""
+    with_setup = {None: "", 1: "key set-up and "}.get(
+        speed.messages, f"1/{speed.messages} of key set-up and "
+    )
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES
     at = "" if fixed else f" at {size_name(speed.size)}"
@@ -236,6 +250,7 @@ def _plain(
                 "kernel": item.candidate.name,
                 "isa": item.candidate.isa,
                 "cpu_features": sorted(item.candidate.entry.cpu_features),
+                "code_bytes": item.candidate.code_bytes,
                 "table_bytes": item.candidate.table.bytes,
                 "init_cycles": item.init,
                 "record": f"{question.folder}/{item.record}.json" if item.record else None,
@@ -255,7 +270,7 @@ def _plain_speed(speed: Speed) -> dict[str, Any]:
         "mode": speed.mode,
         "bytes": speed.size,
         "cycles": round(speed.cycles, 2),
-        "with_key_setup": speed.setup,
+        "with_key_setup": speed.messages is not None,
         "peer": speed.peer or None,
         "peer_ratio": speed.ratio and round(speed.ratio, 4),
     }

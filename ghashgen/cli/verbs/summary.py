@@ -41,7 +41,8 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     if write or only_check:
         _figures(root, write)
     if as_json:
-        print_json({**asdict(replace(summary, records=())), "records": _records(summary)})
+        bare = replace(summary, hashes=(), messages=())
+        print_json({**asdict(bare), "hashes": _records(summary)})
     elif write or only_check:
         names = ", ".join((*pages, FIGURES))
         click.echo(f"{names} are {'written' if write else 'current'}")
@@ -66,8 +67,12 @@ def _figures(root: Path, write: bool) -> None:
 
 def _records(summary: Summary) -> list[dict[str, object]]:
     return [
-        {"cpu": record.results.machine.cpu, "title": record.title, "rows": list(long_rows(record))}
-        for record in summary.records
+        {
+            "cpu": one.record.results.machine.cpu,
+            "title": one.record.title,
+            "rows": list(long_rows(one)),
+        }
+        for one in summary.hashes
     ]
 
 

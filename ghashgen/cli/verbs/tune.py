@@ -1,4 +1,4 @@
-"""ghashgen tune: find the best kernel for each class of message lengths, here or on a lab."""
+"""ghashgen tune: find the kernel to take for each class of lengths, here or on a lab."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ from ghashgen.support.tables import say, show
     "--use",
     "named",
     multiple=True,
-    help="Tune AES-GCM for this use: mixed, packets, records, bulk, parts. Default: all.",
+    help="Tune AES-GCM for this use: mixed, packets, records, bulk, parts, short. Default: all.",
     shell_complete=one_of(lambda: (use.name for goal in GOALS.values() for use in goal.uses)),
 )
 @click.option(
@@ -131,12 +131,13 @@ def COMMAND(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Measure kernels of one family and name the best for each ISA and class of message lengths.
+    """Measure kernels of one family and name one for each ISA and class of message lengths.
 
-    By default these are GHASH kernels. For AES-GCM (--family gcm), each use and key size has its
-    own best kernel. All kernels are measured coarsely first, then the best again in turns with
-    peers. Results are stored, so the next call continues an interrupted sweep. ISAs that no machine
-    here has are ranked by the port model, and marked.
+    It is the fastest, or of those within 5% of it the one with the least code. By default these are
+    GHASH kernels. For AES-GCM (--family gcm), each use and key size has its own. All kernels are
+    measured coarsely first, then the best again in turns with peers. Results are stored, so the
+    next call continues an interrupted sweep. ISAs that no machine here has are ranked by the port
+    model, and marked.
     """
     if in_lab or scheduler:
         require("lab")

@@ -96,7 +96,7 @@ def COMMAND(
         say_left_out(prepared.entries)
     say_twins(choice, found)
     for name in prepared.idle:
-        click.echo(f"{name}: the dispatcher has a better kernel for every CPU", err=True)
+        click.echo(f"{name}: called by {vendoring.IDLE}", err=True)
     names = [kernel.name for kernel in found.kernels]
     unknown = [name for name, known in zip(names, evidence, strict=True) if known.refused]
     if as_json:

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.arch.rows import Isa
+from ghashgen.kernels.aes.cipher import ROUNDS
 from ghashgen.kernels.axes import name_of
 from ghashgen.kernels.gcm import axes
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, WORKING_REGISTERS, Layout, table_layout
 from ghashgen.kernels.hash.kernel import Kernel as HashKernel
 from ghashgen.support.errors import GhashgenError
-
-ROUNDS = {128: 10, 192: 12, 256: 14}
-"""Nr of FIPS 197, table 3, by key size in bits."""
 
 ROUND_KEYS = "key"
 """The array of the round keys, and the prefix of its cells' names."""
@@ -136,6 +134,11 @@ class GcmKernel:
         return ROUNDS[self.key]
 
     @property
+    def keys_at(self) -> int:
+        """Bytes of the context before the round keys."""
+        return self.layout.arrays[ROUND_KEYS]
+
+    @property
     def held_keys(self) -> int:
         """Round keys in registers: as many as are free beside a group, GHASH and the counters."""
         return 0 if self.roundkeys == "memory" else self._room
@@ -198,4 +201,4 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
     )
 
 
-__all__ = ["ENTRY_BYTES", "GcmKernel"]
+__all__ = ["ENTRY_BYTES", "ROUNDS", "GcmKernel"]

@@ -7,43 +7,52 @@ from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
 from ghashgen.kernels.hash.words import words as hash_words
 
 NOTES = """\
-AES-GCM kernels (SP 800-38D, AES as FIPS 197 has it). NAME_init fills a context from a key of 16, 24
-or 32 bytes: the number in the name says its bits. A context has NAME_CTX_BYTES bytes at an address
-that is a multiple of NAME_CTX_ALIGN; a multiple of NAME_CTX_BEST_ALIGN serves speed alone. It holds
-no address: its bytes may be copied, and the copy serves at any such address. It is as secret as the
-key, and erasing it is the caller's. in and out are the same pointer or do not overlap.
-NAME_seal and NAME_open take a whole message in one call. They return 0 where all is well; NAME_open
-1 where the tag differs, and then out is zero to its end; both 2, with nothing written, where a
-length is none that SP 800-38D allows: an IV of no bytes, an IV or AAD of more than 2^61 - 1, a text
-of more than 2^36 - 32, a tag to be compared of other than 4, 8 or 12 to 16. Until NAME_open
-returns, out holds text whose tag is not yet known.
-NAME_encrypt and NAME_decrypt are for hosts that make tags themselves; a kernel whose name says text
-has these alone. They take len bytes (any number) on from the counter block and the state of GHASH,
-16 bytes each, and leave both where the next call goes on; the last block of the hash is padded with
-zeros, so a text may be split at multiples of 16 bytes.
-A kernel whose name says streams takes a message in pieces of any length. NAME_start begins it in a
-state of 96 bytes at any address; NAME_aad takes what is authenticated alone, all of it before the
-text, NAME_encrypt_more or NAME_decrypt_more the text; NAME_finish writes the tag, NAME_verify
-compares one as NAME_open does, and either leaves the state zero. They return 0; 1, of NAME_verify,
-where the tag differs; 2 where a length is none that may be; 3 where the call may not come there: no
-message has begun, or its tag is made, or AAD comes behind text. Of 2 and 3 nothing is written. What
-NAME_decrypt_more writes is not to be trusted before NAME_verify has returned 0. A copy of a state
-that is used beside it is a second message under one IV.
-A kernel whose name says segments has what a text in segments takes. NAME_encrypt or NAME_decrypt
-does each from its own counter block and state 0; NAME_combine(x, y, p) folds the state y that is
-left of a segment of m blocks into x, p being H^m of NAME_power, whose time depends on m. NAME_hash
-continues GHASH over AAD, lengths, or an IV that is not of 12 bytes.
-No IV may come twice under one key: texts and the key of the hash would be lost."""
+AES-GCM kernels (SP 800-38D, AES of FIPS 197).
+
+Never use an IV twice under one key: that reveals the XOR of two texts, and the subkey H, which lets
+anybody forge.
+
+NAME_init fills a context from a key of 16, 24 or 32 bytes; the number in NAME is the key's bits.
+The context takes NAME_CTX_BYTES bytes at a multiple of NAME_CTX_ALIGN; NAME_CTX_BEST_ALIGN affects
+only speed. It holds no address, so you may copy it as bytes to another such place. It is as secret
+as the key: erase it when you no longer need it. in and out are the same pointer or do not overlap.
+
+NAME_seal and NAME_open process a whole message and return
+  0  done
+  1  NAME_open only: the tag does not match; all of out is zero
+  2  a length is invalid; nothing was written
+Valid are 1 to 2^61 - 1 bytes of IV, up to 2^61 - 1 of AAD, up to 2^36 - 32 of text, and for
+NAME_open a tag of 4, 8 or 12 to 16. Until NAME_open returns, out holds unverified text.
+
+NAME_encrypt and NAME_decrypt are for callers that make tags themselves; kernels with text in their
+name have only these. They process len bytes (any number) from the counter block and the GHASH state
+x, 16 bytes each, and leave both ready for the next call. They pad the last block of the hash with
+zeros, so split a text only at multiples of 16 bytes.
+
+Kernels with streams in their name process a message in pieces of any length. Its state is 96 bytes
+at any address. NAME_start begins a message. NAME_aad takes AAD, all of it before the text.
+NAME_encrypt_more or NAME_decrypt_more takes text. NAME_finish writes the tag, NAME_verify compares
+one; both then zero the state. They return
+  0  done
+  1  NAME_verify only: the tag does not match
+  2  a length is invalid; nothing was written
+  3  wrong order: no message has begun, its tag is made, or AAD comes after text; nothing written
+Do not use text from NAME_decrypt_more before NAME_verify has returned 0. Never go on with two
+copies of a state: they are two messages under one IV.
+
+Kernels with segments in their name process one message in several threads. NAME_encrypt or
+NAME_decrypt processes a segment, from the counter block of its place and from state 0. NAME_combine
+computes x = x*p + y, where y is the state after a segment of m blocks and p is H^m from NAME_power,
+whose time depends on m. NAME_hash continues GHASH over AAD, lengths, or an IV of other than 12
+bytes."""
 
 
 _MESSAGES = (
-    ("iv, aad", "iv_len (from 1) and aad_len bytes, any alignment"),
-    ("tag", "16 bytes, or tag_len (4, 8, 12 to 16) to be compared, any alignment"),
+    ("iv, aad", "iv_len (at least 1) and aad_len bytes, any alignment"),
+    ("tag", "16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment"),
 )
 
-_STREAMS = (("state", "96 bytes, any alignment; it is as secret as what it is made of"),)
-
-_TIME = {False: "len alone", True: "lengths, and on whether a tag differs, alone"}
+_STREAMS = (("state", "96 bytes, any alignment; as secret as ctx"),)
 
 
 def words(kernel: GcmKernel) -> Words:
@@ -51,6 +60,7 @@ def words(kernel: GcmKernel) -> Words:
     own = hash_words(kernel.hash)
     axes: Values = {"key": kernel.key, "blocks": kernel.blocks}
     whole = kernel.messages or kernel.streams
+    time = ("lengths", *["m"] * kernel.segments, *["whether the tag matches"] * whole)
     return Words(
         title=f"{line(axes)}, AES of FIPS 197",
         parts=own.parts,
@@ -58,13 +68,13 @@ def words(kernel: GcmKernel) -> Words:
         arguments=(
             ("key", f"{kernel.key_bytes} bytes, any alignment"),
             ("counter, x", "16 bytes, any alignment, byte order of SP 800-38D"),
-            ("in, out", "len bytes, any alignment and any len; no byte outside is touched"),
+            ("in, out", "len bytes, any len, any alignment; no byte outside is accessed"),
             *(_MESSAGES if whole else ()),
             *(_STREAMS if kernel.streams else ()),
         ),
         closing=(
-            f"Time depends on {_TIME[whole]}. in may be out; else what is written must",
-            "not overlap what another argument points to.",
+            f"Time depends only on {' and on '.join(time)}. in and out may be the same pointer.",
+            "Otherwise no output may overlap another argument's memory.",
         ),
     )
 

@@ -7,22 +7,22 @@ from ghashgen.kernels.hash.definition import DEFINITIONS
 from ghashgen.kernels.hash.kernel import Kernel
 
 NOTES = """\
-{names} kernels. The state x and the subkey h are 16 bytes, at any alignment, in the byte
+{names} kernels. The state x and the subkey h are 16 bytes at any alignment, in the byte
 order of {sources}.
-A table is filled by NAME_init for one h. It has NAME_TABLE_BYTES bytes at an address that is a
-multiple of NAME_TABLE_ALIGN; a multiple of NAME_TABLE_BEST_ALIGN serves speed alone. It holds no
-address: its bytes may be copied, and the copy serves at any such address.
-NAME_update continues the hash over len bytes (any number) and pads the last block with zeros;
-it reads no byte outside [in, in + len).
 
-A kernel whose name says segments hashes a message in pieces, for threads: NAME_power gives
-y = H^m for any m, NAME_combine x = x*p + y for p = H^m and the hash y, from state 0, of a
-segment of m blocks. For POLYVAL the product is RFC 8452's dot, p has the form of h."""
+NAME_init fills a table from h. The table takes NAME_TABLE_BYTES bytes at a multiple of
+NAME_TABLE_ALIGN; NAME_TABLE_BEST_ALIGN affects only speed. It holds no address, so you may copy it
+as bytes to another such place. NAME_update continues the hash x over len bytes (any number) and
+pads the last block with zeros. It reads no byte outside [in, in + len).
+
+Kernels with segments in their name hash one message in several threads. NAME_power computes
+y = H^m for any m. NAME_combine computes x = x*p + y, where p is H^m and y is the hash, from state
+0, of a segment of m blocks. For POLYVAL the product is RFC 8452's dot, and p has the form of h."""
 
 COLUMNS = """\
-A kernel whose name says columns hashes a message in rows of so many blocks, n, a column a thread:
-NAME_column continues the hash over the first block of each row, by a table that NAME_init filled
-from H^n, for whole rows; no block between is read."""
+Kernels with columns in their name hash a message in rows of n blocks, one column for each thread.
+NAME_column continues the hash over the first block of each row and reads no other block. It needs
+whole rows, and a table that NAME_init filled from H^n."""
 
 
 def words(kernel: Kernel) -> Words:
@@ -37,14 +37,14 @@ def words(kernel: Kernel) -> Words:
             ("reduce", (f"{reduce.name}: {reduce.title}", reduce.source)),
             ("order", (kernel.order,)),
         ),
-        table=f"16 bytes a power, H^{layout.top} first: {arrays}",
+        table=f"16 bytes for each power, H^{layout.top} first: {arrays}",
         arguments=(
             ("x, h", f"16 bytes, any alignment, byte order of {of.source}"),
-            ("in", "len bytes, any alignment and any len; no byte outside is read"),
+            ("in", "len bytes, any len, any alignment; no byte outside is read"),
         ),
         closing=(
-            "Time depends on len alone. Neither table nor x may overlap what the other arguments "
-            "point to.",
+            f"Time depends only on len{' and m' if kernel.segments else ''}. The table and x must",
+            "not overlap another argument's memory.",
         ),
     )
 

@@ -26,17 +26,17 @@ def _keyed(title: str, key: int) -> str:
 
 
 def best_table(results: Results, mode: str, key: int = 0) -> Table:
-    """Return, by size, the best kernel, the best peer, and peer / kernel (above 1: faster).
+    """Return, by size, the fastest kernel, the fastest peer, and peer / kernel (above 1: faster).
 
     Only subjects with this key size count.
     """
     rows = []
     for size in [size for found, size in results.rows() if found == mode]:
-        best = results.fastest_kernel(size, mode, key)
-        peers = results.of_kind(("peer",), size, mode, key)
+        best, peer = (
+            next(iter(results.of_kind((kind,), size, mode, key)), None) for kind in COMPARED
+        )
         if best is None:
             continue
-        peer = peers[0] if peers else None
         times = ratio(best, peer)
         rows.append(
             (

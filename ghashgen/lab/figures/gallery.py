@@ -7,11 +7,11 @@ from typing import TypeVar
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
+from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.figures import folded, group, induction, lanes, ports, sbox, speed
-from ghashgen.records.records import FOLDER as RECORDS
-from ghashgen.records.records import load_records
+from ghashgen.lab.standing import load_standings
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED
 
@@ -31,14 +31,15 @@ def figures(root: Path) -> dict[str, str]:
 
 
 def _speeds(root: Path) -> dict[str, str]:
-    hashes, messages = load_records(root / RECORDS), load_records(root / AES_GCM.folder)
+    entries = manifest.load(root / GENERATED).values()
+    hashes, messages = (load_standings(root, entries, f) for f in (DEFAULT, AES_GCM.family))
     found = {
-        speed.file_of(record, 0): speed.chart(record, "GHASH", "throughput") for record in hashes
+        speed.file_of(one.record, 0): speed.chart(one, "GHASH", "throughput") for one in hashes
     }
-    for record in messages:
-        found[speed.file_of(record, 256)] = speed.sealed(record, 256)
+    for one in messages:
+        found[speed.file_of(one.record, 256)] = speed.sealed(one, 256)
     if messages:
-        most = max(messages, key=lambda record: len(record.results.machine.features))
+        most = max(messages, key=lambda one: len(one.record.results.machine.features))
         found[speed.SHOWN] = speed.sealed(most, 128)
     return {name: speed.draw(chart) for name, chart in found.items()}
 

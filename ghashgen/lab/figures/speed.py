@@ -1,4 +1,4 @@
-"""Cycles per byte by message size: our fastest kernel, and the fastest function of each library.
+"""Cycles per byte by message size: the kernel to take, and the fastest function of each library.
 
 Every point is a cell of a record in docs/bench. A peer's name begins with its library's; LIBRARIES
 has the library's full name.
@@ -10,7 +10,7 @@ from math import ceil, floor, log2
 from types import MappingProxyType
 
 from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, document, path, rect, text
-from ghashgen.lab.standing import pair
+from ghashgen.lab.standing import Standing
 from ghashgen.records.core import Results, size_name
 from ghashgen.records.records import Record
 
@@ -51,23 +51,23 @@ class Chart:
     curves: tuple[Curve, ...]
     """Ours first."""
     ratios: tuple[tuple[int, float], ...]
-    """By size, the best peer's time divided by our fastest kernel's."""
+    """By size, the best peer's time divided by our kernel's."""
 
 
-def chart(record: Record, what: str, mode: str, key: int = 0) -> Chart:
+def chart(one: Standing, what: str, mode: str, key: int = 0) -> Chart:
     """Return a record's data for a mode; for AES-GCM with this key size in bits."""
-    results = record.results
+    results = one.record.results
     sizes = [size for found, size in results.rows() if found == mode]
-    both = [found for size in sizes if (found := pair(results, size, mode, key))]
+    both = [found for size in sizes if (found := one.pair(size, mode, key))]
     ours = Curve(OURS, tuple((p.kernel.size, p.kernel.per_byte) for p in both))
     theirs = _libraries(results, [p.kernel.size for p in both], mode, key)
     ratios = tuple((p.kernel.size, p.ratio) for p in both)
-    return Chart(f"{what} on {record.title}", (ours, *theirs), ratios)
+    return Chart(f"{what} on {one.record.title}", (ours, *theirs), ratios)
 
 
-def sealed(record: Record, key: int) -> Chart:
+def sealed(one: Standing, key: int) -> Chart:
     """Return what a record says of messages sealed whole, with a key of so many bits."""
-    return chart(record, f"AES-{key}-GCM, sealing,", "seal", key)
+    return chart(one, f"AES-{key}-GCM, sealing,", "seal", key)
 
 
 def file_of(record: Record, key: int) -> str:

@@ -23,11 +23,11 @@ from ghashgen.kernels.families import DEFAULT, family_of
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.report.topics import TOPICS
-from ghashgen.records.core import Cell, Results
+from ghashgen.lab.standing import Standing
+from ghashgen.records.core import Cell
 from ghashgen.records.cpus import CORES, core_of
 from ghashgen.records.goals import Book
 from ghashgen.records.levels import level_of
-from ghashgen.records.records import Record
 from ghashgen.run.built import Built
 
 LABEL = "model, not measurement"
@@ -336,23 +336,24 @@ def _matches(rows: Sequence[Row]) -> Iterator[Match]:
 
 
 def checks(
-    loops: Sequence[Loop], peers: Sequence[Peer], records: Sequence[Record]
+    loops: Sequence[Loop], peers: Sequence[Peer], standings: Sequence[Standing]
 ) -> dict[str, tuple[Check, ...]]:
     """Return bounds beside measurements, by the title of each CPU with a table.
 
-    It contains the kernels that were fastest at a size, and every peer with a stored loop.
+    It contains the kernels to take at a size, and every peer with a stored loop.
     """
     known = {loop.name: loop for loop in loops}
     by_bench = dict(zip((peer.bench for peer in peers), theirs(peers), strict=True))
     out: dict[str, list[Check]] = {}
-    for record in records:
+    for one in standings:
+        record = one.record
         core = core_of(record.results.machine.cpu)
         if core is None or not core.uarch:
             continue
         uarch = uarches()[core.uarch]
         found = [
             Check(loop.name, cell.size, _row(loop, uarch).cycles_per_byte, cell.per_byte)
-            for cell in _long(record.results)
+            for cell in _long(one)
             if (loop := known.get(cell.name) or by_bench.get(cell.name)) is not None
         ]
         out.setdefault(record.title, []).extend(found)
@@ -390,11 +391,10 @@ def _lowest(rows: Iterable[Row], about: str) -> Row | None:
     return next((row for row in rows if row.loop.ours and row.loop.topic == about), None)
 
 
-def _long(results: Results) -> Iterator[Cell]:
-    """Yield the measurements of long messages: the best kernel of each size, and every peer."""
+def _long(one: Standing) -> Iterator[Cell]:
+    """Yield the measurements of long messages: the kernel to take at each size, and every peer."""
+    results = one.record.results
     for mode, size in results.rows():
-        if mode in MODES and size >= LONG:
-            for key in results.keys:
-                if kernel := results.fastest_kernel(size, mode, key):
-                    yield kernel
-                yield from results.of_kind(("peer",), size, mode, key)
+        for key in results.keys if mode in MODES and size >= LONG else ():
+            yield from filter(None, (one.kernel(size, mode, key),))
+            yield from results.of_kind(("peer",), size, mode, key)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from ghashgen.lab.report.data import PortBound, Report, Speed, Timing, Variant
@@ -12,12 +11,6 @@ GROUP = 16
 """Group size in blocks of the kernels whose instructions are compared; if an ISA has none, its
 largest.
 """
-
-SIZE_CLASSES = ((0, 128, "up to 128 B"), (129, 1500, "to 1500 B"), (1501, 1 << 62, "above"))
-"""From and to size in bytes, and name of each class of message sizes."""
-
-TAKEN_SIZES = (16, 64, 256, 1024, 1500, 16384)
-"""Sizes on the first screen, if they were measured."""
 
 SHOWN_SIZES = (64, 1024, 16384)
 """Sizes whose cycles per byte are in the table of variants, if they were measured."""
@@ -254,41 +247,19 @@ class Line:
 
 
 def lines(speed: Speed) -> tuple[Line, ...]:
-    """Return the best kernel of each class of sizes, and every peer.
+    """Return the kernels to take, as one line, and every peer.
 
-    Best means the least geometric mean over the sizes of the class, among kernels measured at all
-    of them; one kernel may be best in two classes. If the source holds only the best at each size,
-    that is one line, and the best peers are the other.
+    If the source holds only the best at each size, the best peers are one line.
     """
-    if not speed.spread:
-        return tuple(
-            Line(f"best {kind}", speed.names(kind), kind, _best(speed, kind))
-            for kind in ("kernel", "peer")
-        )
-    found: dict[str, list[str]] = {}
-    for low, high, title in SIZE_CLASSES:
-        name = _winner(speed, [size for size in speed.sizes if low <= size <= high])
-        if name:
-            found.setdefault(name, []).append(title)
-    ours = [
-        Line(f"ours, best {' and '.join(titles)}", (name,), "kernel", speed.of(name))
-        for name, titles in found.items()
-    ]
-    peers = [Line(name, (name,), "peer", speed.of(name)) for name in speed.names("peer")]
-    return (*ours, *peers)
-
-
-def _best(speed: Speed, kind: str) -> tuple[Timing, ...]:
-    return tuple(t for size in speed.sizes if (t := speed.best(kind, size)) is not None)
-
-
-def _winner(speed: Speed, sizes: Sequence[int]) -> str:
-    means: list[tuple[float, str]] = []
-    for name in speed.names("kernel") if sizes else ():
-        figures = [t.per_byte for t in speed.of(name) if t.size in sizes]
-        if len(figures) == len(sizes):
-            means.append((prod(figures) ** (1 / len(figures)), name))
-    return min(means)[1] if means else ""
+    taken = tuple(t for size in speed.sizes if (t := speed.taken(size)) is not None)
+    ours = Line("ours", tuple(dict.fromkeys(t.name for t in taken)), "kernel", taken)
+    names = speed.names("peer")
+    if speed.spread:
+        peers = [Line(name, (name,), "peer", speed.of(name)) for name in names]
+    else:
+        best = tuple(t for size in speed.sizes if (t := speed.best("peer", size)) is not None)
+        peers = [Line("best peer", names, "peer", best)]
+    return tuple(line for line in (ours, *peers) if line.timings)
 
 
 def tabled(report: Report) -> tuple[Speed, ...]:

@@ -112,9 +112,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Way:
-    """Another way to call: by size, the best kernel, and the best peer's time divided by the
-    kernel's.
-    """
+    """Another way to call: by size, the kernel to take, and the best peer's time divided by its."""
 
     title: str
     rows: tuple[tuple[int, str, str, str, str], ...]
@@ -136,6 +134,8 @@ class Speed:
     timings: tuple[Timing, ...]
     missing: Mapping[str, str]
     """What was not measured, and why."""
+    takes: Mapping[int, str]
+    """By message size, the kernel to take; "" for none."""
     key: int = 0
     """AES key size in bits for AES-GCM."""
     others: tuple["Way", ...] = ()
@@ -150,6 +150,11 @@ class Speed:
         """Return one subject's timings by ascending size."""
         found = [timing for timing in self.timings if timing.name == name]
         return tuple(sorted(found, key=lambda timing: timing.size))
+
+    def taken(self, size: int) -> Timing | None:
+        """Return the figure of the kernel to take at a size, if it was measured."""
+        name = self.takes.get(size)
+        return next((t for t in self.timings if (t.name, t.size) == (name, size)), None)
 
     def best(self, kind: str, size: int, level: int | None = None) -> Timing | None:
         """Return the fastest of a kind at a size; with `level`, of that level or narrower."""

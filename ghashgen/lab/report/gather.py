@@ -15,8 +15,10 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import target
 from ghashgen.lab.report.bounds import examine
 from ghashgen.lab.report.data import Examined, Report, Speed, Theorem, Variant
-from ghashgen.lab.report.speed import read_speeds
+from ghashgen.lab.report.speed import read, speeds
 from ghashgen.lab.report.topics import HASH, Topic
+from ghashgen.lab.standing import standings
+from ghashgen.records.records import folder_of, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
 from ghashgen.support.toolchain import find_assembler
@@ -80,11 +82,7 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
     variants = tuple(
         _variant(entry, examined.get(entry.name), proofs.get(entry.name)) for entry in ordered
     )
-    speeds = tuple(
-        speed
-        for path in sources.bench
-        for speed in read_speeds(path, shown(path, sources.root), sources.session, sources.topic)
-    )
+    measured = tuple(_speeds(sources, ordered))
     return Report(
         topic=sources.topic,
         generator=found.generator,
@@ -93,9 +91,20 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
         variants=variants,
         uarches={uarch.name: uarch.title for uarch in uarches().values()},
         ports={uarch.name: uarch.ports for uarch in uarches().values()},
-        speeds=speeds,
-        notes=tuple(_notes(variants, speeds, why, proofs_why)),
+        speeds=measured,
+        notes=tuple(_notes(variants, measured, why, proofs_why)),
     )
+
+
+def _speeds(sources: Sources, entries: list[manifest.Entry]) -> Iterable[Speed]:
+    """Yield the measurements; which kernel to take, records that are not shown decide too."""
+    found = [read(path, shown(path, sources.root), sources.session) for path in sources.bench]
+    records = [source.record for source in found]
+    slugs = {record.slug for record in records}
+    kept = load_records(project_root() / folder_of(sources.topic.name)) if found else ()
+    records += [record for record in kept if record.slug not in slugs]
+    for source, one in zip(found, standings(records, entries, sources.topic.name), strict=False):
+        yield from speeds(source, one, sources.topic)
 
 
 def kernel_of(entry: manifest.Entry) -> Point:

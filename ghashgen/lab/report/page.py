@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.registry import arches
 from ghashgen.check.ledger import NAME as PROOFS
+from ghashgen.choice.rule import RULE
 from ghashgen.kernels import manifest
 from ghashgen.lab.report.choice import (
     bound_rows,
@@ -114,7 +115,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
             sections=SECTIONS,
             figures=_figures(report),
             proofs=proof_table(report),
-            topic=report.topic,
+            topic=replace(report.topic, way=f"{report.topic.way}: of kernels, {RULE}"),
             others=[topic for topic in links.pages if topic != report.topic],
             compared=any(variant.examined for variant in report.variants),
             proof_links=_proof_links(links),

@@ -1,7 +1,6 @@
 """A measurement, from the store of `ghashgen bench`, its JSON, or a record of docs/bench."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ghashgen.lab.bench.store import load
 from ghashgen.lab.report.data import Speed, Timing, Way
-from ghashgen.lab.report.topics import HASH, Topic
-from ghashgen.lab.standing import figure, pair
-from ghashgen.records.core import Machine, Results
-from ghashgen.records.cpus import title_of
-from ghashgen.records.levels import level_of
+from ghashgen.lab.report.topics import Topic
+from ghashgen.lab.standing import Standing, figure
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
 from ghashgen.records.records import Record, load_record
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
@@ -25,10 +22,16 @@ HERE = "measured"
 _SQLITE = b"SQLite format 3\0"
 
 
-def read_speeds(
-    path: Path, shown: str, session: int | None = None, topic: Topic = HASH
-) -> tuple[Speed, ...]:
-    """Return the measurements in a file for a page, one for each key size.
+@dataclass(frozen=True)
+class Source:
+    """A measurement, and the file that it was read from, by its name on the page."""
+
+    record: Record
+    shown: str
+
+
+def read(path: Path, shown: str, session: int | None = None) -> Source:
+    """Return the measurement in a file.
 
     `shown` is the file's name on the page; `session` selects one of a store, by default the last.
 
@@ -40,14 +43,16 @@ def read_speeds(
             stored = file.read(len(_SQLITE)) == _SQLITE
         if stored:
             which = "" if session is None else f", number {session}"
-            return _of_results(load(path, session), f"{shown}{which}", topic)
+            results = load(path, session)
+            runs = max((len(cell.runs) for cell in results.cells), default=0)
+            return Source(Record(HERE, runs, "", results), f"{shown}{which}")
         if session is not None:
             raise GhashgenError(f"{path} is not a store of sessions", "leave out --session")
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
     if _ANY.read(path).cells is UNSET:
-        return _of_record(load_record(path), shown, topic)
-    return _of_json(_PRINTED.read(path), shown, topic)
+        return Source(load_record(path), shown)
+    return Source(_printed(_PRINTED.read(path)), shown)
 
 
 class _Any(Struct, frozen=True):
@@ -86,51 +91,67 @@ _ANY = Document(_Any, *_WRONG)
 _PRINTED = Document(_Printed, *_WRONG)
 
 
-def _ordered(timings: Iterable[Timing]) -> tuple[Timing, ...]:
-    return tuple(sorted(timings, key=lambda t: (t.kind, t.name, t.size)))
+def _printed(body: _Printed) -> Record:
+    """Return printed JSON as a record."""
+    subjects = {
+        row.name: Subject(row.name, row.kind, 0, row.digest, tuple(row.needs.split()), row.key)
+        for row in body.cells
+    }
+    cells = tuple(
+        Cell(row.name, row.size, row.mode, (Run(row.cycles, row.low, row.high, row.kept, 0),))
+        for row in body.cells
+    )
+    runs = max((row.runs for row in body.cells), default=0)
+    return Record(HERE, runs, "", Results(body.machine, subjects, cells, body.missing))
 
 
-def _of_results(results: Results, shown: str, topic: Topic, slug: str = HERE) -> tuple[Speed, ...]:
+def speeds(source: Source, one: Standing, topic: Topic) -> tuple[Speed, ...]:
+    """Return a measurement for a page, by key size; none for a key size without such a cell."""
+    record, results, machine = one.record, one.record.results, one.record.results.machine
     timings: dict[int, list[Timing]] = {}
     for cell in results.cells:
-        if cell.mode != topic.mode or not cell.size:
-            continue
-        subject, (low, high) = results.subjects[cell.name], cell.spread
-        timings.setdefault(subject.key, []).append(
-            Timing(
-                name=cell.name,
-                kind=subject.kind,
-                size=cell.size,
-                per_byte=cell.per_byte,
-                low=None if isnan(low) else low / cell.size,
-                high=None if isnan(high) else high / cell.size,
-                samples=sum(run.kept for run in cell.usable),
-                digest=subject.digest,
-                level=subject.level,
-            )
-        )
-    runs = max((len(cell.runs) for cell in results.cells), default=0)
-    found = Speed(
-        slug=slug,
-        title=title_of(results.machine.cpu, results.machine.features),
-        source=shown,
-        machine=_machine(results.machine.cpu, results.machine.clock_ghz),
-        method=_method(runs, results.machine.git, topic),
-        timings=(),
-        missing=dict(sorted(results.missing.items())),
-    )
+        if cell.mode == topic.mode and cell.size:
+            subject = results.subjects[cell.name]
+            timings.setdefault(subject.key, []).append(_timing(cell, subject))
+    method = _method(record.runs, machine.git, topic)
     return tuple(
-        replace(speed, others=_others(results, topic, speed.key))
-        for speed in _by_key(found, timings)
+        Speed(
+            slug=f"{record.slug}-{key}" if key else record.slug,
+            title=f"{record.title}, AES-{key}" if key else record.title,
+            source=source.shown,
+            machine=_machine(machine.cpu, machine.clock_ghz),
+            method=f"{method}; {record.note}" if record.note else method,
+            timings=tuple(sorted(own, key=lambda t: (t.kind, t.name, t.size))),
+            missing=dict(sorted(results.missing.items())),
+            takes={size: one.takes(size, topic.mode, key) for size in {t.size for t in own}},
+            key=key,
+            others=_others(one, topic, key),
+        )
+        for key, own in sorted(timings.items())
     )
 
 
-def _others(results: Results, topic: Topic, key: int) -> tuple[Way, ...]:
+def _timing(cell: Cell, subject: Subject) -> Timing:
+    low, high = cell.spread
+    return Timing(
+        name=cell.name,
+        kind=subject.kind,
+        size=cell.size,
+        per_byte=cell.per_byte,
+        low=None if isnan(low) else low / cell.size,
+        high=None if isnan(high) else high / cell.size,
+        samples=sum(run.kept for run in cell.usable),
+        digest=subject.digest,
+        level=subject.level,
+    )
+
+
+def _others(one: Standing, topic: Topic, key: int) -> tuple[Way, ...]:
     """Return the other ways of a topic that were measured with this key size."""
     ways = []
     for mode, title in topic.others:
-        sizes = [size for found, size in results.rows() if found == mode]
-        pairs = [found for size in sizes if (found := pair(results, size, mode, key))]
+        sizes = [size for found, size in one.record.results.rows() if found == mode]
+        pairs = [found for size in sizes if (found := one.pair(size, mode, key))]
         rows = tuple(
             (p.kernel.size, p.kernel.name, figure(p.kernel), p.peer.name, f"{p.ratio:.2f}")
             for p in pairs
@@ -138,20 +159,6 @@ def _others(results: Results, topic: Topic, key: int) -> tuple[Way, ...]:
         if rows:
             ways.append(Way(title, rows))
     return tuple(ways)
-
-
-def _by_key(found: Speed, timings: Mapping[int, Iterable[Timing]]) -> tuple[Speed, ...]:
-    """Return a measurement split by key size; none without such a cell."""
-    return tuple(
-        replace(
-            found,
-            slug=f"{found.slug}-{key}" if key else found.slug,
-            title=f"{found.title}, AES-{key}" if key else found.title,
-            timings=_ordered(own),
-            key=key,
-        )
-        for key, own in sorted(timings.items())
-    )
 
 
 def _machine(cpu: str, clock_ghz: float) -> str:
@@ -165,40 +172,3 @@ def _method(runs: int, git: str, topic: Topic) -> str:
         f"{topic.mode}, kernels and peers in turns in one process on one core; median of {times}' "
         f"medians, spread from the lowest first to the highest third quartile{sources}"
     )
-
-
-def _of_json(body: _Printed, shown: str, topic: Topic) -> tuple[Speed, ...]:
-    machine = body.machine
-    timings: dict[int, list[Timing]] = {}
-    for row in body.cells:
-        if row.mode == topic.mode and row.size:
-            timings.setdefault(row.key, []).append(
-                Timing(
-                    name=row.name,
-                    kind=row.kind,
-                    size=row.size,
-                    per_byte=row.cycles / row.size,
-                    low=row.low / row.size,
-                    high=row.high / row.size,
-                    samples=row.kept,
-                    digest=row.digest,
-                    level=level_of(row.needs.split()),
-                )
-            )
-    found = Speed(
-        slug=HERE,
-        title=title_of(machine.cpu),
-        source=shown,
-        machine=_machine(machine.cpu, machine.clock_ghz),
-        method=_method(max((row.runs for row in body.cells), default=0), machine.git, topic),
-        timings=(),
-        missing=dict(sorted(body.missing.items())),
-    )
-    return _by_key(found, timings)
-
-
-def _of_record(record: Record, shown: str, topic: Topic) -> tuple[Speed, ...]:
-    method = _method(record.runs, record.results.machine.git, topic)
-    said = f"{method}; {record.note}" if record.note else method
-    speeds = _of_results(record.results, shown, topic, record.slug)
-    return tuple(replace(speed, method=said) for speed in speeds)

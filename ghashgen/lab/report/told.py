@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from ghashgen.choice.classes import CLASSES
 from ghashgen.lab.bench.table import CYCLES_UP_TO
-from ghashgen.lab.report.choice import TAKEN_SIZES, lines
+from ghashgen.lab.report.choice import lines
 from ghashgen.lab.report.data import Report, Speed, Timing
 from ghashgen.lab.report.falls import falls
 from ghashgen.records.core import IMIX_BYTES, size_name
@@ -11,12 +12,12 @@ from ghashgen.records.levels import LEVELS
 
 
 def taken(speed: Speed, report: Report) -> dict[str, Any]:
-    """Return a CPU's rows on the first screen: for each size, the kernel to take."""
+    """Return a CPU's rows on the first screen: for each class of lengths, the kernel to take."""
     isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
-    sizes = [size for size in TAKEN_SIZES if speed.best("kernel", size)] or speed.sizes[-1:]
+    sizes = [item.sizes[-1] for item in CLASSES if speed.taken(item.sizes[-1])]
     rows = []
-    for size in sizes:
-        kernel = speed.best("kernel", size)
+    for size in sizes or speed.sizes[-1:]:
+        kernel = speed.taken(size)
         # A run with only narrow kernels is compared with narrow peers.
         peer = speed.best("peer", size, max(speed.levels, default=0))
         if kernel is not None:

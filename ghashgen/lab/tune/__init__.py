@@ -1,1 +1,1 @@
-"""Finds the best kernel of each class of lengths; each module's first line says what it does."""
+"""Finds a kernel for each class of lengths; each module's first line says what it does."""

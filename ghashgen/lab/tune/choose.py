@@ -1,27 +1,21 @@
-"""The choice: the best kernel of each instruction set and class of lengths, for each use.
+"""The choice: the kernel to take of each instruction set and class of lengths, for each use.
 
-In AES-GCM each key size has its own choice.
-
-The lowest score wins, but kernels within 5% of the best count as equally fast, because such a
-difference between a few runs means nothing. Among those, the choice prefers a kernel that a smaller
-class has already (its table is filled by then), then the smaller table, then the smaller code, then
-fewer axes away from their defaults, then the name.
+In AES-GCM each key size has its own choice. The rule is that of every choice (`choice.rule`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
-from math import ceil
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.choice.candidate import isa_place
 from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import level
+from ghashgen.choice.rule import pays_at, take
 from ghashgen.kernels.core import Keyed, Value
 from ghashgen.lab.tune.measure import Host, Stage
-from ghashgen.lab.tune.scores import best_first, best_peer, scores
+from ghashgen.lab.tune.scores import best_first, best_peer, cycles, scores
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.store import Figure, Key, Store
 from ghashgen.lab.tune.sweep import alike
@@ -35,34 +29,51 @@ Table = Mapping[Candidate, float]
 class Decision:
     """The choice for one instruction set and class of lengths, in one use and given."""
 
-    isa: str
     use: Use
     size_class: SizeClass
     basis: str
     """measured or model."""
     on: str
     """The measured CPUs, or the modelled microarchitecture."""
-    stage: str
-    """The stage whose figures decided; empty for a model."""
     winner: Candidate
+    scored: Table = field(hash=False, repr=False)
+    """The score of every candidate."""
     cycles: float
-    """The winner's score: core cycles per message, or the model's."""
-    fastest: Candidate
-    """The candidate with the lowest score; it may lose a tie."""
-    behind: float
-    """The winner's score divided by the lowest: 1 if the winner is the fastest, always below
-    1.05.
-    """
-    runner_up: Candidate | None
-    """The best of the others."""
-    ratio: float | None
-    """The runner-up's score divided by the winner's."""
-    peer: str
+    """The winner's score: core cycles per message on the first machine, or the model's."""
+    stage: str = ""
+    """The stage whose figures decided; empty for a model."""
+    peer: str = ""
     """The best peer; empty if none was measured beside the winner."""
-    peer_ratio: float | None
+    peer_ratio: float | None = None
     """The peer's score divided by the winner's: above 1, the winner is faster."""
-    fill_at: int
+    fill_at: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def isa(self) -> str:
+        """The instruction set."""
+        return self.winner.unit.isa
+
+    @property
+    def fastest(self) -> Candidate:
+        """The candidate with the lowest score; it may lose a tie."""
+        return best_first(self.scored)[0]
+
+    @property
+    def behind(self) -> float:
+        """The winner's score divided by the lowest: always below 1.05."""
+        return self.scored[self.winner] / self.scored[self.fastest]
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The best of the others."""
+        return runner_up(self.winner, self.scored)
+
+    @property
+    def ratio(self) -> float | None:
+        """The runner-up's score divided by the winner's."""
+        other = self.runner_up
+        return self.scored[other] / self.scored[self.winner] if other else None
 
     @property
     def given(self) -> Value:
@@ -75,9 +86,9 @@ class Decision:
         return self.ratio is not None and 1 / TIE < self.ratio < TIE
 
 
-def pick(scored: Table, taken: Sequence[Candidate]) -> Candidate:
-    """Return the choice among candidates, by the rule at the head of this file."""
-    return min(level(scored), key=lambda c: (c not in taken, c.simplicity))
+def runner_up(winner: Candidate, scored: Table) -> Candidate | None:
+    """Return the best of the others."""
+    return next((c for c in best_first(scored) if c != winner), None)
 
 
 def combined(tables: Sequence[Table]) -> Table:
@@ -113,18 +124,21 @@ def decide(
     }
     out: list[Decision] = []
     for use, own in product(uses, alike(candidates)):
-        taken: list[Candidate] = []
+        scored: list[tuple[SizeClass, Stage, Table, dict[Host, Mapping[Key, Figure]]]] = []
         for item in use.classes:
             for stage in stages:
                 tables = {h: scores(own, figures[h, stage], item, use) for h in hosts}
                 tables = {h: table for h, table in tables.items() if table}
-                scored = combined(list(tables.values())) if tables else {}
-                if scored:
-                    winner = pick(scored, taken)
+                if table := combined(list(tables.values())) if tables else {}:
                     used = {host: figures[host, stage] for host in tables}
-                    out.append(_decision(use, item, stage, scored, winner, taken, used))
-                    taken.append(winner)
+                    scored.append((item, stage, table, used))
                     break
+        if scored:
+            winners = take([table for _, _, table, _ in scored], lambda c: c.simplicity)
+            out += [
+                _decision(use, *found, winner, winners[0])
+                for found, winner in zip(scored, winners, strict=True)
+            ]
     return out
 
 
@@ -133,33 +147,26 @@ def _decision(
     item: SizeClass,
     stage: Stage,
     scored: Table,
-    winner: Candidate,
-    taken: Sequence[Candidate],
     used: Mapping[Host, Mapping[Key, Figure]],
+    winner: Candidate,
+    base: Candidate,
 ) -> Decision:
-    order = best_first(scored)
-    others = [c for c in order if c != winner]
-    runner_up = others[0] if others else None
     first = next(iter(used.values()))
-    cycles = scores([winner], first, item, use)[winner]
+    score = scores([winner], first, item, use)[winner]
     peer = best_peer(first, item, use, _key_bits(winner))
     return Decision(
-        isa=winner.unit.isa,
-        use=use,
-        size_class=item,
-        basis=MEASURED,
-        on="; ".join(dict.fromkeys(host.cpu for host in used)),
+        use,
+        item,
+        MEASURED,
+        "; ".join(dict.fromkeys(host.cpu for host in used)),
+        winner,
+        scored,
+        score,
         stage=stage.name,
-        winner=winner,
-        cycles=cycles,
-        fastest=order[0],
-        behind=scored[winner] / scored[order[0]],
-        runner_up=runner_up,
-        ratio=scored[runner_up] / scored[winner] if runner_up else None,
         peer=peer[0] if peer else "",
-        peer_ratio=peer[1] / cycles if peer else None,
-        fill_at=_fill_at(first, item, use.modes[0][0], winner, taken) if use.fills else 0,
-        notes=tuple(_notes(used, item, use, winner, runner_up)),
+        peer_ratio=peer[1] / score if peer else None,
+        fill_at=_fill_at(first, item, use.modes[0][0], winner, base) if use.fills else 0,
+        notes=tuple(_notes(used, item, use, winner, runner_up(winner, scored))),
     )
 
 
@@ -174,16 +181,16 @@ def _notes(
     item: SizeClass,
     use: Use,
     winner: Candidate,
-    runner_up: Candidate | None,
+    second: Candidate | None,
 ) -> list[str]:
     """Return what weakens a comparison."""
     out = []
     if len(used) > 1:
         out.append(f"mean over {len(used)} kinds of machine; cycles and peer are the first's")
-    if runner_up is not None:
+    if second is not None:
         keys = [
             (c.unit.code, mode, size)
-            for c in (winner, runner_up)
+            for c in (winner, second)
             for mode, size in product(use.modes[0], item.sizes)
         ]
         if any(len({figures[key].run for key in keys}) > 1 for figures in used.values()):
@@ -192,33 +199,16 @@ def _notes(
 
 
 def _fill_at(
-    figures: Mapping[Key, Figure],
-    item: SizeClass,
-    mode: str,
-    winner: Candidate,
-    taken: Sequence[Candidate],
+    figures: Mapping[Key, Figure], item: SizeClass, mode: str, winner: Candidate, base: Candidate
 ) -> int:
-    """Return the bytes of messages after which filling the winner's table pays.
+    """Return the bytes of messages after which filling the winner's table pays; 0 if unknown.
 
-    Filling costs the cycles of init. Each byte of a message of this class then saves the difference
-    to the kernel of the smallest class, whose table is always filled. 0 if there is nothing to
-    weigh.
+    `base` is the kernel of the smallest class, whose table is always filled.
     """
-    base = taken[0] if taken else winner
-    cost = figures.get((winner.unit.code, "init", 0))
-    if cost is None or base == winner:
+    if base == winner:
         return 0
-    savings = []
-    for size in item.sizes:
-        slow = figures.get((base.unit.code, mode, size))
-        fast = figures.get((winner.unit.code, mode, size))
-        if slow is None or fast is None:
-            return 0
-        savings.append((slow.cell.cycles - fast.cell.cycles) / size)
-    saved = max(savings)
-    if saved <= 0:
-        return 0
-    return BLOCK_BYTES * ceil(cost.cell.cycles / saved / BLOCK_BYTES)
+    own = [partial(cycles, figures, one.unit.code, mode) for one in (base, winner)]
+    return pays_at(cycles(figures, winner.unit.code, "init", 0), item.sizes, own)
 
 
 def chosen(decisions: Sequence[Decision]) -> Chosen:

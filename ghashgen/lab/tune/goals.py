@@ -104,16 +104,11 @@ def served(kernel: Point, uses: Iterable[Use]) -> tuple[Use, ...]:
     return tuple(use for use in uses if use.exports <= exported)
 
 
-def _lasting() -> Use:
-    lasting = questions()[HASH.family].use("lasting")
-    return replace(lasting, modes=(("throughput",),))
-
-
 GOALS: Mapping[str, Goal] = MappingProxyType(
     {
         HASH.family: Goal(
             HASH,
-            uses=(_lasting(),),
+            uses=questions()[HASH.family].by_length,
             fixed={"op": "ghash", "wipe": False},
             whole={"blocks": tuple(range(1, MAX_BLOCKS + 1))},
         ),

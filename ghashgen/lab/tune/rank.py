@@ -7,20 +7,20 @@ the figure is a lower bound, which is further off for shorter messages.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from ghashgen.arch.decoder import Native
 from ghashgen.arch.registry import uarch as uarch_named
 from ghashgen.arch.registry import uarches
 from ghashgen.arch.uarch import Uarch
 from ghashgen.choice.chosen import MODEL
-from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.choice.questions import Use
+from ghashgen.choice.rule import scored, take
 from ghashgen.cost.bound import port_bound
 from ghashgen.kernels.families import functions_of
 from ghashgen.lab.tune.calls import CALLS
-from ghashgen.lab.tune.choose import Decision, pick
+from ghashgen.lab.tune.choose import Decision
 from ghashgen.lab.tune.goals import Cell, cells_of, served
-from ghashgen.lab.tune.scores import best_first
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.sweep import alike
 from ghashgen.run.arguments import Values, arguments
@@ -169,35 +169,14 @@ def _decisions(
     sized: Use,
     notes: tuple[str, ...],
 ) -> list[Decision]:
-    out: list[Decision] = []
-    taken: list[Candidate] = []
-    for item, short in zip(use.classes, sized.classes, strict=True) if cycles else ():
-        scored = {c: _score(row, short, use) for c, row in cycles.items()}
-        winner, order = pick(scored, taken), best_first(scored)
-        taken.append(winner)
-        runner_up = next((c for c in order if c != winner), None)
-        out.append(
-            Decision(
-                isa=winner.unit.isa,
-                use=use,
-                size_class=item,
-                basis=MODEL,
-                on=table.name,
-                stage="",
-                winner=winner,
-                cycles=scored[winner],
-                fastest=order[0],
-                behind=scored[winner] / scored[order[0]],
-                runner_up=runner_up,
-                ratio=scored[runner_up] / scored[winner] if runner_up else None,
-                peer="",
-                peer_ratio=None,
-                fill_at=0,
-                notes=notes,
-            )
-        )
-    return out
-
-
-def _score(row: Mapping[Cell, float], item: SizeClass, use: Use) -> float:
-    return geometric_mean([row[mode, size] for mode in use.modes[0] for size in item.sizes])
+    if not cycles:
+        return []
+    tables = [
+        scored(cycles, [*product(use.modes[0], short.sizes)], lambda c, *cell: cycles[c].get(cell))
+        for short in sized.classes
+    ]
+    winners = take(tables, lambda candidate: candidate.simplicity)
+    return [
+        Decision(use, item, MODEL, table.name, winner, found, found[winner], notes=notes)
+        for item, found, winner in zip(use.classes, tables, winners, strict=True)
+    ]

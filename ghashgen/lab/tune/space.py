@@ -11,6 +11,7 @@ from typing import Any
 from ghashgen.arch.objects import read_object
 from ghashgen.choice.chosen import axes_of
 from ghashgen.choice.families.registry import questions
+from ghashgen.choice.rule import Simplicity
 from ghashgen.kernels.core import Point, Value
 from ghashgen.kernels.families import families
 from ghashgen.kernels.selection import Choice, look_up
@@ -65,11 +66,11 @@ class Candidate:
         return self.unit.kernel
 
     @property
-    def simplicity(self) -> tuple[int, int, int, str]:
-        """Less is simpler: table bytes, code bytes, axes away from default, name."""
+    def simplicity(self) -> Simplicity:
+        """Less is simpler: code bytes, table bytes, axes away from default, name."""
         return (
-            self.kernel.layout.size,
             self.code_bytes,
+            self.kernel.layout.size,
             len(axes_of(self.kernel)),
             self.kernel.name,
         )

@@ -61,7 +61,7 @@ def remarks(item: Decision) -> tuple[str, ...]:
     stage = f", {item.stage} stage" if item.stage else ""
     out = [f"{item.basis} on {item.on}{stage}", *item.notes]
     if item.fastest != item.winner:
-        out.append("a faster one is within 5%, which counts as a tie: the simpler was taken")
+        out.append("a faster one is within 5%: the one with the least code was taken")
     return tuple(out)
 
 

@@ -37,7 +37,7 @@ from ghashgen.verify.core.term import (
     rank,
     same_value,
 )
-from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, Linear, UndecidedError
+from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, UndecidedError
 from ghashgen.verify.core.words import Words
 
 
@@ -126,8 +126,7 @@ class Terms:
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
         mask = (1 << facts.width(value)) - 1
-        if isinstance(value, Linear):
-            self.unknowns.update(u for u, _ in value.k)
+        self.unknowns.update(u for u, _ in getattr(value, "k", ()))
         return self._make("number", (value, mask), mask, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:

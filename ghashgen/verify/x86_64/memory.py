@@ -7,7 +7,7 @@ a read-only region, and an aligned access whose alignment does not follow from t
 Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from ghashgen.verify.core.linear import Facts, Fork
 from ghashgen.verify.core.numbers import combined, parts, replaced, whole
@@ -32,7 +32,7 @@ from ghashgen.verify.x86_64.regions import ONCE, UNREADABLE, Access, Region
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region. Offset 0 is the entry's stack pointer, where the return address is."""
 
-BASE = 80
+BASE, HALF = 80, 1 << 79
 """Bits of a place's number. Above them is the number of its part with unknowns."""
 
 RELEASED = "what was below the stack pointer"
@@ -177,7 +177,7 @@ class Memory:
             Fork: its place within 16 bytes depends on the unknowns.
         """
         c, k = parts(at)
-        if abs(c) >> BASE - 1:
+        if abs(c) >= HALF:
             raise unsupported("a place so far away that its number is another's", self.terms.at)
         if not k:
             return c
@@ -189,14 +189,9 @@ class Memory:
             self.bases.append(k)
         return c + (self.bases.index(k) << BASE)
 
-    def number(self, key: int) -> int:
-        """Return which unknowns are in the place with a number: those of the base so numbered."""
-        return key + (1 << BASE - 1) >> BASE
-
     def place(self, key: int) -> "int | Linear":
         """Return the place with a number."""
-        number = self.number(key)
-        c, k = key - (number << BASE), self.bases[number]
+        c, k = key - (key + HALF >> BASE << BASE), self.bases[key + HALF >> BASE]
         return Linear(c, k) if k else c
 
     def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
@@ -205,13 +200,12 @@ class Memory:
         assert isinstance(facts, Facts)
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
-        edges: Collection[int] = self.written[name].keys()
-        if edges and self.number(min(edges)) == self.number(max(edges)):
-            edges = {min(edges), max(edges)}
-        for key in edges:
-            number = self.number(key)
-            low, high = ends.get(number, (key, key))
-            ends[number] = min(low, key), max(high, key)
+        if not (keys := self.written[name]):
+            return
+        one = min(keys) + HALF >> BASE == max(keys) + HALF >> BASE
+        for key in (min(keys), max(keys)) if one else keys:
+            low, high = ends.get(key + HALF >> BASE, (key, key))
+            ends[key + HALF >> BASE] = min(low, key), max(high, key)
         for low, high in ends.values():
             first = self.place(low)
             if parts(first)[1] == k:
@@ -222,11 +216,7 @@ class Memory:
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
     def written_in(self, name: str, at: "int | Linear", size: int) -> bool:
-        """Return whether some bytes of a buffer are written.
-
-        Raises:
-            Refutation: that is not known.
-        """
+        """Return whether some bytes of a buffer are written; refuse if that is not known."""
         self._require_apart(name, at, size)
         first = self.key(at)
         return not self.written[name].keys().isdisjoint(range(first, first + size))

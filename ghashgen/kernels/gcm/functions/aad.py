@@ -9,7 +9,7 @@ FUNCTION = Function(
     order=70,
     params=(CONTEXT, STREAM, AAD, AAD_LENGTH),
     purpose=lambda kernel: (
-        "AAD goes on; 0, or 2 if it were too long, or 3 if no message has begun, or its text has"
+        "take more AAD; return 0, 2 if it is too long, or 3 if no message has begun or its text has"
     ),
     build=build_aad,
     statement="aad",

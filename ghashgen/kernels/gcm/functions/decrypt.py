@@ -2,9 +2,9 @@
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.directions import decrypt_text
 from ghashgen.kernels.gcm.parts.params import TEXT
 from ghashgen.kernels.gcm.parts.text import Text
@@ -29,7 +29,7 @@ FUNCTION = Function(
     order=30,
     params=TEXT,
     purpose=lambda kernel: (
-        "out = in decrypted, x = GHASH continued over in; the counter steps over the blocks"
+        "decrypt in to out, continue GHASH x over in, advance counter by the blocks begun"
     ),
     build=build,
     statement="decrypt",

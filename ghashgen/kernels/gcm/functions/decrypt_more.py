@@ -17,8 +17,7 @@ FUNCTION = Function(
     order=90,
     params=MORE,
     purpose=lambda kernel: (
-        "out = in decrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has "
-        "begun"
+        "decrypt more text; return 0, 2 if it is too long, or 3 if no message has begun"
     ),
     build=build,
     statement="decrypt_more",

@@ -2,9 +2,9 @@
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.directions import encrypt_text
 from ghashgen.kernels.gcm.parts.params import TEXT
 from ghashgen.kernels.gcm.parts.text import Text
@@ -29,7 +29,7 @@ FUNCTION = Function(
     order=20,
     params=TEXT,
     purpose=lambda kernel: (
-        "out = in encrypted, x = GHASH continued over out; the counter steps over the blocks"
+        "encrypt in to out, continue GHASH x over out, advance counter by the blocks begun"
     ),
     build=build,
     statement="encrypt",

@@ -17,8 +17,7 @@ FUNCTION = Function(
     order=80,
     params=MORE,
     purpose=lambda kernel: (
-        "out = in encrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has "
-        "begun"
+        "encrypt more text; return 0, 2 if it is too long, or 3 if no message has begun"
     ),
     build=build,
     statement="encrypt_more",

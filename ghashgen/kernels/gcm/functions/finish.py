@@ -23,7 +23,7 @@ FUNCTION = Function(
     name="finish",
     order=100,
     params=(CONTEXT, STREAM, NEW_TAG),
-    purpose=lambda kernel: "tag = the message's, state = 0; 0, or 3 if no message has begun",
+    purpose=lambda kernel: "write the tag, zero the state; return 0, or 3 if no message has begun",
     build=build,
     statement="finish",
     exported=lambda kernel: kernel.streams,

@@ -1,131 +1,23 @@
-"""NAME_init(ctx, key): the round keys (FIPS 197, section 5.2), H = E_K(0), and the table of H.
+"""NAME_init(ctx, key): the round keys, H = E_K(0), and the table of H."""
 
-SubWord is AES's last round on a register that holds one word four times. Its columns are alike, so
-ShiftRows moves nothing, and adding its round key adds Rcon. RotWord is part of the shuffle that
-spreads the word. The words of a step are prefix sums of the previous step's words, each plus that
-word; two shifted additions compute them.
-"""
-
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Mem, VReg
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import VReg
+from ghashgen.kernels.aes.cipher import round_key_cell
+from ghashgen.kernels.aes.expansion import round_keys
 from ghashgen.kernels.core import CipherKey, Function, Param
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import round_key_cell
 from ghashgen.kernels.gcm.parts.params import NEW_CONTEXT
 from ghashgen.kernels.hash.functions.init import fill, pad
 from ghashgen.kernels.hash.parts.interface import to_register
-
-WORDS = 0x00000001_00000001_00000001_00000001
-"""The number 1 in the first byte of every word: Rcon of the first step."""
-
-AFTER_OVERFLOW = 0x1B * WORDS
-"""x^8 in AES's field, Rcon of step 9."""
-
-
-def _spread(word: int, rotate: bool) -> int:
-    """Return the byte permutation that copies a word to all four places, with its bytes rotated or
-    not.
-    """
-    order = (1, 2, 3, 0) if rotate else (0, 1, 2, 3)
-    return int.from_bytes(bytes(4 * word + i for i in order) * 4, "little")
-
-
-@dataclass
-class _Schedule:
-    """The steps of the key schedule."""
-
-    b: Builder
-    rcon: Value | None = None
-    step: int = 0
-
-    def _next_rcon(self) -> Value:
-        """Return Rcon of the next step: x^(step - 1) in the first byte of every word."""
-        b = self.b
-        self.step += 1
-        if self.rcon is None:
-            self.rcon = b.const(WORDS, "rcon_1")
-        elif self.step == 9:
-            self.rcon = b.const(AFTER_OVERFLOW, "rcon_9")
-        else:
-            self.rcon = b.shl64(self.rcon, 1, "Rcon")
-        return self.rcon
-
-    def sub_rot(self, key: VReg, word: int) -> VReg:
-        """Return SubWord(RotWord(w)) + Rcon in every word."""
-        b, rcon = self.b, self._next_rcon()
-        mask = b.const(_spread(word, True), f"rotated_word_{word}")
-        return b.aes_last(b.shuffle_bytes(key, mask, "RotWord"), rcon, "SubWord + Rcon")
-
-    def sub(self, key: VReg, word: int) -> VReg:
-        """Return SubWord(w) in every word."""
-        b = self.b
-        spread = b.shuffle_bytes(key, b.const(_spread(word, False), f"word_{word}"), "w")
-        return b.aes_last(spread, b.zero("zeros"), "SubWord")
-
-    def sums(self, key: VReg, added: VReg) -> VReg:
-        """Return the prefix sums of four words, each plus `added`."""
-        b = self.b
-        twice = b.xor(key, b.shl_bytes(key, 4), "w_i + w_(i-1)")
-        all_four = b.xor(twice, b.shl_bytes(twice, 8), "w_i + … + w_(i-3)")
-        return b.xor(all_four, added, "the next words")
-
-
-def _keys_128(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
-    k = b.load(Mem(base=key), "k_0")
-    yield k
-    for _ in range(10):
-        k = schedule.sums(k, schedule.sub_rot(k, 3))
-        yield k
-
-
-def _keys_192(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
-    """A step makes six words: four in A, two in the low half of B. Two steps make three round
-    keys.
-    """
-    A = b.load(Mem(base=key), "k_0")
-    B = b.shr_bytes(b.load(Mem(base=key, disp=8), "words 2 … 5"), 8, "words 4 and 5")
-    yield A
-    for step in range(1, 9):
-        A = schedule.sums(A, schedule.sub_rot(B, 1))
-        yield b.join_low(B, A, "two words of either step") if step % 2 else A
-        if step < 8:
-            last = b.shuffle_bytes(A, b.const(_spread(3, False), "word_3"), "w")
-            B = b.xor(b.xor(B, b.shl_bytes(B, 4)), last, "the next two words")
-        if step % 2:
-            yield b.join_low(b.swap64(A), B, "the last four words")
-
-
-def _keys_256(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
-    even, odd = b.load(Mem(base=key), "k_0"), b.load(Mem(base=key, disp=16), "k_1")
-    yield even
-    yield odd
-    for step in range(7):
-        even = schedule.sums(even, schedule.sub_rot(odd, 3))
-        yield even
-        if step < 6:
-            odd = schedule.sums(odd, schedule.sub(even, 3))
-            yield odd
-
-
-_EXPANSIONS: dict[int, Callable[[Builder, _Schedule, VReg], Iterator[VReg]]] = {
-    128: _keys_128,
-    192: _keys_192,
-    256: _keys_256,
-}
-"""By key size in bits: yields the round keys one after another."""
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
     """Record the function of this kernel."""
     context, key = b.params
     pad(b, kernel.hash, context)
-    schedule = _Schedule(b)
     # The zero block plus k_0.
     state: VReg | None = None
-    for i, k in enumerate(_EXPANSIONS[kernel.key](b, schedule, key)):
+    for i, k in enumerate(round_keys(b, kernel.key, key)):
         b.store(round_key_cell(kernel, context, i), k, f"k_{i}")
         if state is None:
             state = k

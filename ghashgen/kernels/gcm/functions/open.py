@@ -10,7 +10,6 @@ from ghashgen.ir.program import Label, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.clear import clear
-from ghashgen.kernels.gcm.parts.directions import decrypt_text
 from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import (
@@ -22,9 +21,7 @@ from ghashgen.kernels.gcm.parts.params import (
     TAG,
     TAG_LENGTH,
 )
-from ghashgen.kernels.gcm.parts.short import most_bytes
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
-from ghashgen.kernels.gcm.parts.text import Text
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -33,12 +30,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     check_tag_length(b, tag_length, "refused")
-    if kernel.instruction_set.partial_registers or kernel.short:
-        wanted = _straight(b, kernel, message)
-    else:
-        X, text = message.begin()
-        b.branch("equal", message.length, 0, "tag")
-        wanted = _by_phases(message, X, text)
+    wanted = _wanted(b, kernel, message)
     found = difference(b, kernel, wanted, tag, tag_length)
     b.branch("equal", found, 0, "right")
     with b.part("clear"):
@@ -50,30 +42,19 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     b.give(REFUSED)
 
 
-def _straight(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
-    """Record the text and return the right tag, on a straight path if the text is short."""
+def _wanted(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
+    """Record the text; return the right tag."""
+    if not (kernel.instruction_set.partial_registers or kernel.short):
+        return message.record(lambda tag: None, False)
     wanted = b.register("the tag")
 
     def short(tag: VReg) -> None:
         b.assign(wanted, tag)
         b.emit("jump", Label("wanted"))
 
-    if kernel.instruction_set.partial_registers:
-        b.assign(wanted, message.wide(short, False))
-    else:
-        S, counters = message.begin_straight()
-        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-        short(message.narrow(S, counters, False))
-        b.label("long")
-        b.assign(wanted, _by_phases(message, *message.long(S, counters)))
+    b.assign(wanted, message.record(short, False))
     b.label("wanted")
     return wanted
-
-
-def _by_phases(message: Message, X: VReg, text: Text) -> VReg:
-    """Record the text, then the right tag."""
-    decrypt_text(text, X, "tag")
-    return message.tag(X)
 
 
 FUNCTION = Function(
@@ -81,8 +62,8 @@ FUNCTION = Function(
     order=50,
     params=(*ASSOCIATED, TAG, TAG_LENGTH),
     purpose=lambda kernel: (
-        "out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none "
-        "there may be"
+        "decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or "
+        "2 if a length is invalid"
     ),
     build=build,
     statement="open",

@@ -1,9 +1,9 @@
 """NAME_start(ctx, state, iv, iv_len): begins a message in pieces."""
 
 from ghashgen.ir.builder import Builder
+from ghashgen.kernels.aes.counters import next_block
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.counters import next_block
 from ghashgen.kernels.gcm.parts.lengths import check_iv
 from ghashgen.kernels.gcm.parts.params import (
     CONTEXT,
@@ -38,7 +38,7 @@ FUNCTION = Function(
     name="start",
     order=60,
     params=(CONTEXT, NEW_STREAM, IV, IV_LENGTH),
-    purpose=lambda kernel: "state = that of a message under this IV; 0, or 2 if iv_len may not be",
+    purpose=lambda kernel: "begin a message under this IV; return 0, or 2 if iv_len is invalid",
     build=build,
     statement="start",
     exported=lambda kernel: kernel.streams,

@@ -44,8 +44,8 @@ FUNCTION = Function(
     order=110,
     params=(CONTEXT, STREAM, TAG, TAG_LENGTH),
     purpose=lambda kernel: (
-        "whether tag is the message's, state = 0; 0, 1 if it differs, 2 if no tag has tag_len "
-        "bytes, 3 if no message has begun"
+        "compare the tag, zero the state; return 0, or 1 if it does not match; or, with the state "
+        "kept, 2 if tag_len is invalid, 3 if no message has begun"
     ),
     build=build,
     statement="verify",

@@ -1,1 +1,1 @@
-"""The parts that AES-GCM functions are built from: the cipher, counters, groups, endings."""
+"""The parts that AES-GCM functions are built from: the text, groups, endings, the tag."""

@@ -57,12 +57,7 @@ def decrypt_text(text: Text, X: VReg, done: str) -> None:
     _branch_to_rest(text)
     b.label("groups")
     keys = group_keys(b, kernel.hash, context)
-    with b.loop(GROUP):
-        with text.stream("hash"):
-            b.assign(X, add_group(b, kernel.hash, context, X, text.source, keys))
-        with text.stream("cipher", lean=False):
-            text.add_keystream(kernel.registers)
-        _next_group(text, text.group_bytes)
+    group_loop(text, X, keys, False, text.group_bytes)
     if text.has_rest:
         b.branch("equal", text.length, 0, done)
         b.label("rest")
@@ -104,14 +99,7 @@ def _encrypt_stitched(text: Text, X: VReg, keys: Keys) -> None:
     text.add_keystream(kernel.registers)
     text.move(text.source, group_bytes, "next group")
     b.branch("below", text.length, 2 * group_bytes, "rest")
-    with b.loop(GROUP):
-        # `out` stands at the previous group. Its last blocks were written just now, so GHASH begins
-        # a little later than the cipher, which ends a little earlier.
-        with text.stream("hash", start=LAG):
-            b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
-        with text.stream("cipher", end=1 - LAG, lean=False):
-            text.add_keystream(kernel.registers, group_bytes)
-        _next_group(text, 2 * group_bytes)
+    group_loop(text, X, keys, True, 2 * group_bytes)
 
 
 def _encrypt_apart(text: Text, X: VReg, keys: Keys) -> None:
@@ -120,6 +108,22 @@ def _encrypt_apart(text: Text, X: VReg, keys: Keys) -> None:
         text.add_keystream(kernel.registers)
         b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
         _next_group(text, text.group_bytes)
+
+
+def group_loop(text: Text, X: VReg, keys: Keys, encrypts: bool, least: int) -> None:
+    """Record the loop over whole groups, while `least` bytes are left.
+
+    Encrypting, `out` stands at the previous group. Its last blocks were written just now, so GHASH
+    begins a little later than the cipher, which ends a little earlier.
+    """
+    b, kernel, lag = text.b, text.kernel, LAG if encrypts else 0.0
+    at, ahead = (text.out, text.group_bytes) if encrypts else (text.source, 0)
+    with b.loop(GROUP):
+        with text.stream("hash", start=lag):
+            b.assign(X, add_group(b, kernel.hash, text.context, X, at, keys))
+        with text.stream("cipher", end=1 - lag, lean=False):
+            text.add_keystream(kernel.registers, ahead)
+        _next_group(text, least)
 
 
 def _next_group(text: Text, least: int) -> None:

@@ -8,7 +8,8 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.hash.parts.interface import BYTE_SWAP, to_register
+from ghashgen.kernels.hash.parts.interface import to_register
+from ghashgen.kernels.memory import BYTE_SWAP
 
 MOST_TEXT = (1 << 36) - 32
 """Maximum bytes of text."""

@@ -11,12 +11,12 @@ from functools import partial
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys
-from ghashgen.kernels.gcm.parts.counters import Counters
+from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
+from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
 from ghashgen.kernels.gcm.parts.lengths import length_block
-from ghashgen.kernels.gcm.parts.narrow import assign_last, narrow_text
-from ghashgen.kernels.gcm.parts.short import Short, most_bytes
 from ghashgen.kernels.gcm.parts.start import (
     FIRST,
     IV_BYTES,
@@ -25,13 +25,14 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.straight import straight_text
+from ghashgen.kernels.gcm.parts.straight import wide
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
-from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
 from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
+from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,56 @@ class Message:
     length: VReg
     out: VReg
 
-    def begin(self) -> tuple[VReg, Text]:
+    def record(self, short_end: Callable[[VReg], None], encrypts: bool) -> VReg:
+        """Record the message; return its tag.
+
+        `short_end` gets the tag of a short message, and records its end.
+        """
+        b, kernel, context = self.b, self.kernel, self.context
+        lengths = partial(length_block, b, kernel, self.aad_length, self.length)
+        if kernel.instruction_set.partial_registers:
+            return self._wide(short_end, lengths, encrypts)
+        if kernel.short:
+            S, start = self._begin_straight()
+            b.branch("not_below", self.length, most_bytes(kernel) + 1, "long")
+            text, block = Text(*self._place(), start), lengths()
+            with b.part("short"):
+                tag = narrow(text, S, block, encrypts)
+            short_end(tag)
+            b.label("long")
+            keep_mask(b, kernel, context, b.first_lane(start.first))
+            X = b.variable(times_h(b, kernel.hash, context, S), "X")
+            text = self._text(start)
+        else:
+            X, text = self._begin()
+            b.branch("equal", self.length, 0, "tag")
+        (encrypt_text if encrypts else decrypt_text)(text, X, "tag")
+        return finish_tag(b, kernel, context, X, lengths())
+
+    def _wide(
+        self, short_end: Callable[[VReg], None], lengths: Callable[[], VReg], encrypts: bool
+    ) -> VReg:
+        """Record the message for kernels that can fill registers partly; return its tag."""
+        b, kernel = self.b, self.kernel
+
+        def few(S: VReg, iv: VReg) -> None:
+            block, text = lengths(), Place(*self._place())
+            with b.part("short"):
+                tag = short(text, iv, S, block, encrypts)
+            short_end(tag)
+
+        if kernel.short:
+            S, J0 = self._begin_short(few)
+            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
+        else:
+            S, start = self._begin_straight()
+            text = self._text(start)
+            (J0,) = start.last_blocks(1)
+            start.skip(1)
+        b.buffer(1)
+        return wide(text, S, J0, lengths, encrypts)
+
+    def _begin(self) -> tuple[VReg, Text]:
         """Record everything before the text; return the state, and the text to come."""
         b, kernel = self.b, self.kernel
         with b.part("iv"):
@@ -62,8 +112,8 @@ class Message:
             X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
         return X, self._text(counters)
 
-    def begin_straight(self) -> tuple[VReg, Counters]:
-        """Record everything before the text for the straight paths (`narrow`, `ending`).
+    def _begin_straight(self) -> tuple[VReg, Counters]:
+        """Record everything before the text for the straight paths (`few`, `straight`).
 
         Returns S, and counter blocks from J_0 on. A 96-bit IV with AAD of one block takes no loop.
         Other lengths end in the same registers.
@@ -110,32 +160,23 @@ class Message:
 
     def _assign_state(self, S: VReg) -> None:
         """Record S, the AAD's hash before its last product."""
-        b, kernel = self.b, self.kernel
+        b = self.b
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
         b.emit("zero", S)
         b.branch("equal", self.aad_length, 0, "text")
-        if kernel.instruction_set.partial_registers:
-            b.assign(S, self._padded(self.aad, self.aad_length))
-        else:
-            assign_last(b, kernel, S, None, self.aad, self.aad_length, "text")
+        self._add_last(S, None, self.aad, self.aad_length, "text")
         b.emit("jump", Label("text"))
         b.label("more")
         with b.part("aad"):
-            b.assign(S, self._but_one_product())
+            self._but_one_product(S)
         b.label("text")
 
     def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
         lanes = self.kernel.lane_count
         return block if lanes == 1 else self.b.spread_lane(block, lanes, f"{name} in every lane")
 
-    def _padded(self, source: VReg, length: VReg) -> VReg:
-        """Load a block of 1 to 16 bytes in register form."""
-        b = self.b
-        raw = load_few(b, "padded", Mem(base=source), length, range(1, BLOCK_BYTES + 1))
-        return to_register(b, self.kernel.hash, raw, "AAD")
-
-    def _but_one_product(self) -> VReg:
-        """Return the hash of AAD of more than a block, before its last product."""
+    def _but_one_product(self, S: VReg) -> None:
+        """Record S, the hash of AAD of more than a block before its last product."""
         b, kernel = self.b, self.kernel
         last = b.gpr("gpr_and", b.gpr("gpr_sub", self.aad_length, 1), BLOCK_BYTES - 1)
         last = b.gpr("gpr_add", last, 1, note="bytes of the last block")
@@ -145,65 +186,40 @@ class Message:
         whole = kernel.instruction_set.partial_registers
         message = Hashed(b, kernel.hash, self.context, self.aad, left, whole)
         X = absorb(message, state_of(b, kernel.hash, b.zero("X")), "absorbed")
-        if kernel.instruction_set.partial_registers:
-            return b.xor(X, self._padded(at, last), "S = X + the last block")
-        with b.part("last"):
-            S = b.register("S")
-            assign_last(b, kernel, S, X, at, last, "added")
-            b.label("added")
-        return S
-
-    def wide(self, short: Callable[[VReg], None], encrypts: bool) -> VReg:
-        """Record a message for kernels that can fill registers partly; return its tag.
-
-        `short` gets the tag of a short message, and records its end.
-        """
-        b, kernel = self.b, self.kernel
-        if kernel.short:
-            S, J0 = self._begin_short(lambda S, iv: short(self._in_registers(S, iv, encrypts)))
-            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
+        if whole:
+            self._add_last(S, X, at, last, "added")
         else:
-            S, start = self.begin_straight()
-            text = self._text(start)
-            (J0,) = start.last_blocks(1)
-            start.skip(1)
-        b.buffer(1)
-        lengths = partial(length_block, b, kernel, self.aad_length, self.length)
-        return straight_text(text, S, J0, lengths, encrypts)
+            with b.part("last"):
+                self._add_last(S, X, at, last, "added")
+                b.label("added")
 
-    def _in_registers(self, S: VReg, iv: VReg, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` in wide registers; return the tag."""
-        b, kernel = self.b, self.kernel
-        lengths = length_block(b, kernel, self.aad_length, self.length)
-        given = self.context, self.source, self.length, self.out
-        with b.part("short"):
-            return Short(b, kernel, *given, iv, S, lengths, encrypts).record()
+    def _add_last(self, S: VReg, X: VReg | None, source: VReg, length: VReg, done: str) -> None:
+        """Record S = X + a block of 1 to 16 bytes, zero-padded.
 
-    def narrow(self, S: VReg, start: Counters, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` in narrow registers; return the tag."""
-        b, kernel, context = self.b, self.kernel, self.context
-        keys = RoundKeys(b, kernel, context)
-        text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
-        lengths = length_block(b, kernel, self.aad_length, self.length)
-        with b.part("short"):
-            X, mask = narrow_text(text, S, lengths, encrypts)
-        return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
-
-    def long(self, S: VReg, start: Counters) -> tuple[VReg, Text]:
-        """Record everything before a longer text in narrow registers; return the state and the
-        text.
+        Ends at `done`, by a jump or by falling through.
         """
         b, kernel = self.b, self.kernel
-        keep_mask(b, kernel, self.context, b.first_lane(start.first))
-        X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
-        return X, self._text(start)
+
+        def add(raw: VReg) -> None:
+            block = to_register(b, kernel.hash, raw, "AAD")
+            b.assign(S, block if X is None else b.xor(X, block, "S = X + the last block"))
+
+        if kernel.instruction_set.partial_registers:
+            add(load_few(b, "padded", Mem(base=source), length, range(1, BLOCK_BYTES + 1)))
+            return
+        b.branch("below", length, BLOCK_BYTES, "not_whole")
+        add(b.load(Mem(base=source), "AAD, its last block"))
+        b.emit("jump", Label(done))
+        b.label("not_whole")
+        with b.part("block"):
+            block = load_partial(b, source, length, "padded", forget=True)
+        add(block)
+
+    def _place(self) -> tuple[Builder, GcmKernel, VReg, RoundKeys, VReg, VReg, VReg]:
+        keys = RoundKeys(self.b, self.kernel, self.context)
+        return self.b, self.kernel, self.context, keys, self.source, self.out, self.length
 
     def _text(self, counters: Counters) -> Text:
         b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
         return Text.at_entry(b, self.kernel, self.context, counters, self.source, out, left)
-
-    def tag(self, X: VReg) -> VReg:
-        """Record the tag from the state after the text."""
-        lengths = length_block(self.b, self.kernel, self.aad_length, self.length)
-        return finish_tag(self.b, self.kernel, self.context, X, lengths)

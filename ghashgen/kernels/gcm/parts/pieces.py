@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys, rounds
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.begun import crypt_piece, load_piece, moved_down, moved_up
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys, rounds
-from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.lengths import MOST_OTHERS, MOST_TEXT
 from ghashgen.kernels.gcm.parts.params import DONE, MISPLACED, REFUSED

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
-from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
+from ghashgen.kernels.aes.cipher import add_text, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes, store_partial
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.exact import Exact, numbers_left

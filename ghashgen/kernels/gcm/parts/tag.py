@@ -6,8 +6,8 @@ E_K(J_0) is computed once, before AAD and text, and waits in a stack slot.
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, Slot, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys, rounds
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes
 from ghashgen.kernels.hash.parts.exact import Exact
 from ghashgen.kernels.hash.parts.interface import times_h, to_register

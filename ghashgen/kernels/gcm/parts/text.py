@@ -12,29 +12,49 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys, add_text, rounds
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
-from ghashgen.kernels.gcm.parts.counters import Counters
 
 IN_TEXT = "text"
 """The region of both texts (`ir.program.Mem`). They may be one, and overlap nothing else."""
 
 
 @dataclass(frozen=True)
-class Text:
-    """What every part of a function needs.
-
-    A `whole` text has no partial block, and both pointers end after it.
-    """
+class Place:
+    """Where a text is read and written, and the keys for it."""
 
     b: Builder
     kernel: GcmKernel
     context: VReg
     keys: RoundKeys
-    counters: Counters
     source: VReg
     out: VReg
     length: VReg
+
+    def at(self, base: VReg, offset: int = 0) -> Mem:
+        """Return a place in a text."""
+        return Mem(base=base, disp=offset, within=IN_TEXT)
+
+    def last_bytes(self, base: VReg) -> Mem:
+        """Return the place of the last 16 bytes of a text, which must have that many left."""
+        return Mem(base=base, index=self.length, disp=-BLOCK_BYTES, within=IN_TEXT)
+
+    def stream(
+        self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
+    ) -> AbstractContextManager[None]:
+        """Return a context that makes its contents a stream, if the kernel stitches."""
+        return self.b.stream(name, start, end, lean=lean) if self.kernel.stitch else nullcontext()
+
+
+@dataclass(frozen=True)
+class Text(Place):
+    """What every part of a function needs.
+
+    A `whole` text has no partial block, and both pointers end after it.
+    """
+
+    counters: Counters
     whole: bool = False
 
     @classmethod
@@ -51,7 +71,7 @@ class Text:
     ) -> "Text":
         """Record the loads that all parts need; return the text."""
         keys = RoundKeys(b, kernel, context, kernel.held_keys)
-        return cls(b, kernel, context, keys, counters, source, out, length, whole)
+        return cls(b, kernel, context, keys, source, out, length, counters, whole)
 
     @property
     def group_bytes(self) -> int:
@@ -62,14 +82,6 @@ class Text:
     def has_rest(self) -> bool:
         """Whether whole groups can leave a rest."""
         return not self.whole or self.kernel.blocks > 1
-
-    def at(self, base: VReg, offset: int = 0) -> Mem:
-        """Return a place in a text."""
-        return Mem(base=base, disp=offset, within=IN_TEXT)
-
-    def last_bytes(self, base: VReg) -> Mem:
-        """Return the place of the last 16 bytes of a text, which must have that many left."""
-        return Mem(base=base, index=self.length, disp=-BLOCK_BYTES, within=IN_TEXT)
 
     def move(self, register: VReg, by: int | VReg, note: str = "") -> None:
         """Advance a pointer."""
@@ -107,9 +119,3 @@ class Text:
             source = self.at(self.source, at)
             written = add_text(b, state, key, source, "last round: the other text")
             b.store(self.at(self.out, ahead + at), written, "written")
-
-    def stream(
-        self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
-    ) -> AbstractContextManager[None]:
-        """Return a context that makes its contents a stream, if the kernel stitches."""
-        return self.b.stream(name, start, end, lean=lean) if self.kernel.stitch else nullcontext()

@@ -111,7 +111,7 @@ FUNCTION = Function(
     order=60,
     params=(TABLE, STATE, INPUT, INPUT_LENGTH),
     purpose=lambda kernel: (
-        f"x = {kernel.definition.name} continued over the first block of each {kernel.columns}, "
+        f"continue {kernel.definition.name} x over the first of every {kernel.columns} blocks, "
         f"by the table of H^{kernel.columns}; len is a multiple of {BLOCK_BYTES * kernel.columns}"
     ),
     build=build,

@@ -33,8 +33,8 @@ FUNCTION = Function(
     order=50,
     params=(STATE, Param("y", "addend", ONE_BLOCK), Param("p", "factor", ONE_BLOCK)),
     purpose=lambda kernel: (
-        f"x = {kernel.definition.product('x', 'p')} + y: p = H^m of power, "
-        f"y the {kernel.definition.name} of a segment of m blocks from state 0"
+        f"x = {kernel.definition.product('x', 'p')} + y, where p = H^m from power, "
+        f"and y is the {kernel.definition.name} of a segment of m blocks from state 0"
     ),
     build=build,
     statement="combine",

@@ -72,7 +72,7 @@ FUNCTION = Function(
         Param("y", "result", ONE_BLOCK, Direction.OUT),
         Param("m", "exponent", Word(), secret=False),
     ),
-    purpose=lambda kernel: "y = H^m, for every m from 0",
+    purpose=lambda kernel: "y = H^m, for any m",
     build=build,
     statement="power",
     exported=lambda kernel: kernel.segments,

@@ -66,7 +66,7 @@ FUNCTION = Function(
     order=30,
     params=(TABLE, STATE, INPUT, INPUT_LENGTH),
     purpose=lambda kernel: (
-        f"x = {kernel.definition.name} continued over len bytes, the last block zero-padded"
+        f"continue {kernel.definition.name} x over len bytes, pad the last block with zeros"
     ),
     build=build,
     statement="update",

@@ -11,10 +11,7 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
-from ghashgen.kernels.hash.parts.params import IN_TABLE
-
-BYTE_SWAP = int.from_bytes(bytes(range(15, -1, -1)), "little")
-"""Byte j of the result is byte 15 - j."""
+from ghashgen.kernels.memory import BYTE_SWAP, IN_TABLE
 
 BIT_REVERSAL = 0x8040201008040201 << 64 | 0x8040201008040201
 """The 8×8 bit matrix, twice, that reverses the bits of a byte (SDM vol. 2, GF2P8AFFINEQB)."""

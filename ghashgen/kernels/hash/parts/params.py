@@ -4,11 +4,9 @@ from dataclasses import replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Table
+from ghashgen.kernels.memory import IN_TABLE
 
 ONE_BLOCK = Fixed(BLOCK_BYTES)
-
-IN_TABLE = "table"
-"""The region of the table's cells (`ir.program.Mem`). Nothing else overlaps it."""
 
 TABLE = Param(IN_TABLE, "table", Table())
 """The table, read."""

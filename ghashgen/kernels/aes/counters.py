@@ -7,15 +7,15 @@ addition of k_0, for any counter value. Lane l is l blocks ahead.
 
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.hash.parts.interface import BYTE_SWAP
+from ghashgen.kernels.aes.cipher import AesKernel
+from ghashgen.kernels.memory import BYTE_SWAP
 
 
 class Counters:
     """The loop-carried register of counters."""
 
     def __init__(
-        self, b: Builder, kernel: GcmKernel, block: VReg, first: int = 0, kept: bool = True
+        self, b: Builder, kernel: AesKernel, block: VReg, first: int = 0, kept: bool = True
     ) -> None:
         """Start counting from `block`, which every lane holds in memory order.
 
@@ -34,7 +34,7 @@ class Counters:
         self._next = b.variable(value, "counter")
 
     @classmethod
-    def at(cls, b: Builder, kernel: GcmKernel, place: Mem) -> "Counters":
+    def at(cls, b: Builder, kernel: AesKernel, place: Mem) -> "Counters":
         """Record the load of the counter block at `place`."""
         block = b.load_spread(place, kernel.lane_count, "counter block")
         return cls(b, kernel, block)

@@ -5,23 +5,43 @@ E(S) + P = ShiftRows(SubBytes(S)) + (k_Nr + P).
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.gcm.kernel import ENTRY_BYTES, ROUND_KEYS, GcmKernel
-from ghashgen.kernels.hash.parts.params import IN_TABLE
+from ghashgen.kernels.core import CELL_BYTES
+from ghashgen.kernels.memory import IN_TABLE
+
+ROUNDS = {128: 10, 192: 12, 256: 14}
+"""Nr of FIPS 197, table 3, by key size in bits."""
 
 
-def round_key_cell(kernel: GcmKernel, context: VReg, i: int) -> Mem:
+class AesKernel(Protocol):
+    """What AES needs to know of a kernel."""
+
+    @property
+    def lane_count(self) -> int:
+        """Blocks in one register."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of AES rounds; there is one round key more."""
+
+    @property
+    def keys_at(self) -> int:
+        """Bytes of the context before the round keys."""
+
+
+def round_key_cell(kernel: AesKernel, context: VReg, i: int) -> Mem:
     """Return where the context holds k_i."""
-    at = kernel.layout.arrays[ROUND_KEYS] + ENTRY_BYTES * i
-    return Mem(base=context, disp=at, align=ENTRY_BYTES, within=IN_TABLE)
+    at = kernel.keys_at + CELL_BYTES * i
+    return Mem(base=context, disp=at, align=CELL_BYTES, within=IN_TABLE)
 
 
 class RoundKeys:
     """The round keys in every lane. Some stay in registers; the others are loaded where used."""
 
-    def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, held: int = 0) -> None:
+    def __init__(self, b: Builder, kernel: AesKernel, context: VReg, held: int = 0) -> None:
         """Record the loads of the first `held` keys, for full registers."""
         self._b, self._kernel, self._context = b, kernel, context
         self._held = [self._load(i, kernel.lane_count) for i in range(held)]

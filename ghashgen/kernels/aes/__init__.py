@@ -1,0 +1,1 @@
+"""AES and its counters, for families of kernels: no family, and it imports none."""
