@@ -3,9 +3,9 @@
     check_object(Path("kernel.o"), spec, json.loads(text))
 
 Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
-plain data, one for each way in which a function may be called (`ghashgen.verify.meaning.ways`):
+plain data, one for each function:
 
-    {"schema": 1, "functions": {"gcm_open": certificate, "gcm_open in place": certificate}}
+    {"schema": 1, "functions": {"gcm_seal": certificate, "gcm_open": certificate}}
 
 The form of a certificate stands in `ghashgen.verify.rules.assertion`. That of a function that
 aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one
@@ -23,7 +23,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.meaning.ways import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.x86_64.decoding import decode
@@ -45,7 +45,7 @@ NOTHING: dict[str, object] = {"assertions": {}}
 
 @dataclass(frozen=True)
 class Way:
-    """One way of a function that has been checked: for which numbers, and what that took."""
+    """What has been checked of a function: for which numbers, and what that took."""
 
     numbers: str
     steps: int
@@ -55,11 +55,11 @@ class Way:
 
 @dataclass(frozen=True)
 class Checked:
-    """One function that has been checked, in all its ways by their names."""
+    """One function that has been checked."""
 
     symbol: str
     operation: str
-    ways: Mapping[str, Way]
+    way: Way
 
 
 def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
@@ -74,8 +74,7 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
     symbols = [function.symbol for function in spec.functions]
     if not symbols or len(set(symbols)) != len(symbols):
         raise unsupported("no function is stated, or one twice")
-    names = {name for function in spec.functions for name in ways_of(spec, function)}
-    if odd := sorted(certificates.keys() ^ names):
+    if odd := sorted(certificates.keys() ^ set(symbols)):
         raise unsupported(f"{', '.join(odd)}: a function and no certificate, or one of no function")
     image = load_image(source)
     return tuple(check_function(image, spec, f, certificates) for f in spec.functions)
@@ -84,21 +83,20 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
 def check_function(
     image: Image, spec: Statement, function: Function, certificates: Mapping[str, object]
 ) -> Checked:
-    """Check one function by the certificates of all its ways.
+    """Check one function by its certificate.
 
     Raises:
-        Refutation: one is missing or refused.
+        Refutation: it is missing or refused.
     """
-    ways = {}
+    symbol = function.symbol
     try:
-        for name, meaning in ways_of(spec, function).items():
-            if name not in certificates:
-                raise unsupported(f"no certificate of {name}")
-            ways[name] = check_way(image, meaning, certificates[name])
+        if symbol not in certificates:
+            raise unsupported(f"no certificate of {symbol}")
+        way = check_way(image, meaning_of(spec, function), certificates[symbol])
     except Refutation as error:
-        error.symbol = function.symbol
+        error.symbol = symbol
         raise
-    return Checked(function.symbol, function.operation, ways)
+    return Checked(symbol, function.operation, way)
 
 
 def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:

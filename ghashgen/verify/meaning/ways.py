@@ -42,15 +42,15 @@ CALLS = (", apart", ", in place")
 """How a function that reads and writes a text may be called: with two buffers, or with one."""
 
 
-def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
-    """Return what a function means by the name of its certificate, which is its symbol.
+def meaning_of(spec: Any, function: Any) -> Callable[[], Function]:
+    """Return what makes a function's meaning, in every way to call it: two buffers may be one.
 
-    Two buffers may be one (`Text.input`). A statement may be about one buffer alone.
+    A statement may be about one buffer alone.
 
     Raises:
         Refutation: the rules do not cover the function.
     """
-    return {function.symbol: next(iter(calls_of(spec, function).values()))}
+    return next(iter(calls_of(spec, function).values()))
 
 
 def calls_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
