@@ -14,7 +14,7 @@ from verify_objects import assembled
 from ghashgen.cli.main import cli
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.search import kernel
 
 STATEMENT = f"""
@@ -173,7 +173,7 @@ def test_a_statement_in_whole_blocks_is_not_the_checkers(unit: int, tmp_path: Pa
     assert "is not proved" in str(said.exception)
     whole = replace(open_by_hand.OPEN, length_multiple=16, length_unit=unit)
     with pytest.raises(Refutation, match="of any number of bytes only"):
-        ways_of(open_by_hand.SPEC, whole)
+        meaning_of(open_by_hand.SPEC, whole)
 
 
 @pytest.mark.parametrize("operation", ["start", "aad", "init"])
@@ -186,4 +186,4 @@ def test_a_unit_of_a_length_that_there_is_not_is_refused(operation: str) -> None
 def test_a_function_without_rules_needs_no_certificate() -> None:
     other = SimpleNamespace(symbol="gcm_other", operation="other")
     with pytest.raises(Refutation, match="no rules of the checker cover other"):
-        ways_of(open_by_hand.SPEC, other)
+        meaning_of(open_by_hand.SPEC, other)

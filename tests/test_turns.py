@@ -60,7 +60,7 @@ def uncured(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(spec: object, function: object) -> None:
         raise unsupported("an earlier prover had no rules")
 
-    monkeypatch.setattr(certified, "ways_of", none)
+    monkeypatch.setattr(certified, "meaning_of", none)
 
 
 def written(folder: Path, data: bytes) -> Path:

@@ -1,6 +1,6 @@
 """AES-GCM on the rules: right kernels are proved by certificates that are found, wrong ones not.
 
-Input and output are apart, and in place.
+Input and output are two buffers or one: a proof is of both.
 """
 
 import copy
@@ -36,13 +36,13 @@ COVERED = (*TEXT, *WHOLE)
 RIGHT = Planted("right", "", "", replace(AVX, messages=True), functions=COVERED)
 
 
-def meaning(spec: GcmSpec, function: GcmFunction, in_place: bool) -> Function:
+def meaning(spec: GcmSpec, function: GcmFunction) -> Function:
     """Return what a function means."""
     of = gcm.meaning_of if function.operation in TEXT else message.message_of
-    return of(spec, function, in_place)
+    return of(spec, function)
 
 
-def proved(image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool) -> dict[str, Any]:
+def proved(image: Image, spec: GcmSpec, function: GcmFunction) -> dict[str, Any]:
     """Return the certificate that is found, and checked as it is read from its text.
 
     Raises:
@@ -50,29 +50,26 @@ def proved(image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool) -
         UndecidedError: the search meets what it cannot decide.
     """
     search = loops.certificate if function.operation in TEXT else messages.certificate
-    found = search(image, meaning(spec, function, in_place), spec.abi)
-    check(image, spec, function, in_place, found)
+    found = search(image, meaning(spec, function), spec.abi)
+    check(image, spec, function, found)
     return found
 
 
-def check(
-    image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool, data: dict[str, Any]
-) -> None:
+def check(image: Image, spec: GcmSpec, function: GcmFunction, data: dict[str, Any]) -> None:
     """Check a certificate.
 
     Raises:
         Refutation: it is refused.
     """
     assertions = read_certificate(json.loads(json.dumps(data)))
-    Checker(image, meaning(spec, function, in_place), assertions).check()
+    Checker(image, meaning(spec, function), assertions).check()
 
 
-def chosen(spec: GcmSpec, planted: Planted) -> Iterator[tuple[GcmFunction, bool]]:
-    """Yield the functions that a fault is in, apart and in place."""
+def chosen(spec: GcmSpec, planted: Planted) -> Iterator[GcmFunction]:
+    """Yield the functions that a fault is in."""
     for function in spec.functions:
         if function.operation in planted.functions and function.operation in COVERED:
-            yield function, False
-            yield function, True
+            yield function
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +82,10 @@ def right(nasm: Tool, tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, 
 
 
 @pytest.mark.parametrize("operation", COVERED)
-@pytest.mark.parametrize("in_place", [False, True])
-def test_a_right_function_is_proved(
-    right: tuple[Image, GcmSpec], operation: str, in_place: bool
-) -> None:
+def test_a_right_function_is_proved(right: tuple[Image, GcmSpec], operation: str) -> None:
     image, spec = right
     function = next(f for f in spec.functions if f.operation == operation)
-    data = proved(image, spec, function, in_place)
+    data = proved(image, spec, function)
     ways = {name.rstrip("0123456789") for name in data["assertions"]}
     assert ways == ({"loop"} if operation in TEXT else {"loop", "joint"})
 
@@ -113,13 +107,13 @@ def test_a_planted_fault_is_not_proved(
     built = made(planted, monkeypatch, nasm, tmp_path)
     spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
     image = load_image(built.obj)
-    assert any(not_proved(image, spec, *one) for one in chosen(spec, planted))
+    assert any(not_proved(image, spec, one) for one in chosen(spec, planted))
 
 
-def not_proved(image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool) -> bool:
+def not_proved(image: Image, spec: GcmSpec, function: GcmFunction) -> bool:
     """Return whether no certificate is found, or the one that is found is refused."""
     try:
-        proved(image, spec, function, in_place)
+        proved(image, spec, function)
     except (Refutation, UndecidedError):
         return True
     return False
@@ -155,13 +149,13 @@ def edits(data: dict[str, Any]) -> Iterator[Named]:
 def test_wrong_certificates_of_seal_are_refused(right: tuple[Image, GcmSpec]) -> None:
     image, spec = right
     function = next(f for f in spec.functions if f.operation == "seal")
-    data = proved(image, spec, function, False)
+    data = proved(image, spec, function)
     wrong = list(edits(data))
     assert len(wrong) == 9
     accepted = []
     for words, one in wrong:
         try:
-            check(image, spec, function, False, one)
+            check(image, spec, function, one)
         except Refutation:
             continue
         accepted.append(words)
@@ -180,15 +174,15 @@ def test_a_counter_that_is_read_again_behind_a_cut_is_that_of_the_entry() -> Non
     before, after = (
         load_image(assemble_text(find_nasm(), SMALL.name, one, "elf64")) for one in (text, wrong)
     )
-    found = loops.certificates(before, meaning(spec, function, False), spec.abi)
+    found = loops.certificates(before, meaning(spec, function), spec.abi)
     data = next(one for one in found if list(one["assertions"]) == ["loop"])
-    check(before, spec, function, False, data)
+    check(before, spec, function, data)
     loop = data["assertions"]["loop"]
     assert loop["places"]["v2.0"][2][:2] == ["t", "counter"]
     assert loop["ghosts"]["counter"] == "32*t+32"
     loop["places"]["v2.0"] = "?"
     with pytest.raises(Refutation, match=r"the counter at 0, of that at 32\*t\+32"):
-        check(after, spec, function, False, data)
+        check(after, spec, function, data)
 
 
 def test_a_decryption_that_leaves_out_a_round_is_not_proved() -> None:
@@ -202,4 +196,4 @@ def test_a_decryption_that_leaves_out_a_round_is_not_proved() -> None:
     function = next(f for f in spec.functions if f.operation == "decrypt")
     for source, right in ((text, True), (wrong, False)):
         image = load_image(assemble_text(find_nasm(), SMALL.name, source, "elf64"))
-        assert not_proved(image, spec, function, False) is not right
+        assert not_proved(image, spec, function) is not right

@@ -71,7 +71,7 @@ def check(name: str, own: str, spec: GcmSpec | None = None) -> Checked:
 @pytest.mark.parametrize("name", sorted({*EACH, *WIPING, *FAULTY}))
 def test_key_set_up_of_the_catalogue_is_proved(name: str) -> None:
     checked = check(name, parts(name)[1])
-    assert (checked.ways, checked.cases, checked.returns) == (1, 1, 1)
+    assert (checked.cases, checked.returns) == (1, 1)
     assert checked.steps > 300
 
 

@@ -31,79 +31,65 @@ def image(**changes: str) -> Image:
     return load_image(data(**changes))
 
 
-def check(found: Image, in_place: bool, one: dict[str, Any]) -> None:
+def check(found: Image, one: dict[str, Any]) -> None:
     """Check a certificate as it is read from its text.
 
     Raises:
         Refutation: it is refused.
     """
     assertions = read_certificate(json.loads(json.dumps(one)))
-    Checker(found, message_of(SPEC, OPEN, in_place), assertions).check()
+    Checker(found, message_of(SPEC, OPEN), assertions).check()
 
 
-def proved(found: Image, in_place: bool) -> dict[str, Any]:
+def proved(found: Image) -> dict[str, Any]:
     """Return the certificate that is found and accepted.
 
     Raises:
         Refutation: none is found, or it is refused.
     """
-    one = certificate(Checker(found, message_of(SPEC, OPEN, in_place), {}), SPEC.abi)
-    check(found, in_place, one)
+    one = certificate(found, message_of(SPEC, OPEN), SPEC.abi)
+    check(found, one)
     return one
 
 
 @cache
-def right(in_place: bool) -> dict[str, Any]:
+def right() -> dict[str, Any]:
     """Return the certificate of the kernel as it is."""
-    return proved(image(), in_place)
+    return proved(image())
 
 
-@pytest.mark.parametrize("in_place", [False, True])
-def test_it_is_proved(in_place: bool) -> None:
-    assertions = right(in_place)["assertions"]
+def test_it_is_proved() -> None:
+    assertions = right()["assertions"]
     ghosts = [one["ghosts"] for one in assertions.values()]
     assert [g["answer"] for g in ghosts if g["answer"]] == ["differs", "right"]
     # The text is hashed to its end where none of it is written.
     assert any(g["x"] and g["x"]["hashed"] == "length" and g["output"] == "0" for g in ghosts)
 
 
-WRONG: dict[str, tuple[dict[str, str], dict[bool, str]]] = {
-    "fifteen bytes of the tag": (
-        {"COMPARED": "17"},
-        dict.fromkeys((False, True), "a condition depends on a secret"),
-    ),
-    "the text of a wrong tag": (
-        {"WRONG": "DECRYPT"},
-        {False: "a counter that nobody knows", True: "read after it has been written over"},
-    ),
-    "nothing is cleared": (
-        {"WRONG": ""},
-        dict.fromkeys((False, True), "an end that is length bytes away"),
-    ),
-    "the hash of the output": ({"HASHED": "OUT"}, {False: "no loop behind the answer"}),
+WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "fifteen bytes of the tag": ({"COMPARED": "17"}, "a condition depends on a secret"),
+    "the text of a wrong tag": ({"WRONG": "DECRYPT"}, "read after it has been written over"),
+    "nothing is cleared": ({"WRONG": ""}, "an end that is length bytes away"),
+    "the hash of the output": ({"HASHED": "OUT"}, "no loop behind the answer"),
 }
-"""Definitions, and why it is refused apart or in place; where nothing is said it is right."""
+"""Definitions, and why it is refused. The last is right in place, and wrong for two buffers."""
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
 def test_a_wrong_twin_is_refused(name: str) -> None:
     changes, refused = WRONG[name]
-    for in_place in (False, True):
-        if in_place in refused:
-            with pytest.raises(Refutation, match=refused[in_place]):
-                proved(image(**changes), in_place)
-        else:
-            proved(image(**changes), in_place)
+    with pytest.raises(Refutation, match=refused):
+        proved(image(**changes))
 
 
 def test_the_right_certificate_does_not_prove_a_wrong_twin() -> None:
     with pytest.raises(Refutation, match="a condition depends on a secret"):
-        check(image(COMPARED="17"), False, right(False))
+        check(image(COMPARED="17"), right())
 
 
 def last_block(output: int, answer: str | None) -> Lane | None:
-    """Return what the last block of 23 bytes is, in place, where so much of it is written."""
-    meaning = message_of(SPEC, OPEN, True)
+    """Return what the last block of 23 bytes is where so much of the output is written."""
+    meaning = message_of(SPEC, OPEN)
     facts = Facts({**meaning.numbers})
     state = entered(image(), meaning.terms, meaning.call(own(facts), (16, 8)), facts)
     state.ghosts = meaning.begin() | own(facts) | {DONE: output, "counter": 0}

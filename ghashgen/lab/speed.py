@@ -52,7 +52,7 @@ def measured_parts(
             "[model.md](model.md)."
         )
         yield from found
-    yield from edge_parts(hashes, messages)
+    yield from edge_parts(*([one.record for one in some] for some in (hashes, messages)))
     setups = [part for standings in (hashes, messages) for part in _setup(standings)]
     if setups:
         yield "## Key set-up"
@@ -108,14 +108,14 @@ def gcm_parts(one: Standing) -> Iterable[str]:
         yield marked(markdown_table(PIECES_COLUMNS, pieces), one.changed)
 
 
-def edge_parts(hashes: Iterable[Standing], messages: Iterable[Standing]) -> Iterator[str]:
+def edge_parts(hashes: Iterable[Record], messages: Iterable[Record]) -> Iterator[str]:
     """Yield the cost of callers' memory placement; nothing if it was not measured."""
     rows = [
-        (one.record.title, what, who, *cells)
-        for what, standings in (("GHASH", hashes), ("AES-GCM", messages))
-        for one in standings
+        (record.title, what, who, *cells)
+        for what, records in (("GHASH", hashes), ("AES-GCM", messages))
+        for record in records
         for who, kind in (("kernels", "kernel"), ("fastest peer", "peer"))
-        if any(cells := tuple(edge_cells(one.record.results, kind)))
+        if any(cells := tuple(edge_cells(record.results, kind)))
     ]
     if rows:
         yield "## Inputs at the edge"

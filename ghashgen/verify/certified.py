@@ -21,7 +21,7 @@ from ghashgen.verify.chosen import LENGTH, at_lengths, telling
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.ways import calls_of, ways_of
+from ghashgen.verify.meaning.operations import TEXTS, meaning_of
 from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
 from ghashgen.verify.uncovered import prove_function
 from ghashgen.verify.x86_64.elf import Image
@@ -37,15 +37,12 @@ class Searching(Enum):
     """Also where a given one is missing or refused."""
 
 
-Calls = Mapping[str, Callable[[], Meaning]]
-
-
 @dataclass(frozen=True)
 class Certified:
     """A way to prove functions by certificates."""
 
     given: Mapping[str, object] = field(default_factory=dict)
-    """Certificates by their names (`ghashgen.verify.meaning.ways`)."""
+    """Certificates by the symbols of their functions."""
     searching: Searching = Searching.WHERE_NONE_IS_GIVEN
     found: dict[str, Any] = field(default_factory=dict)
     """The certificates that were accepted."""
@@ -62,38 +59,42 @@ class Certified:
         """
         began = time.perf_counter()
         try:
-            calls = calls_of(spec, function)
+            numbers = meaning_of(spec, function).numbers
         except Refutation:
             return prove_function(image, spec, function, lengths)
-        all_lengths = lengths is None or LENGTH not in next(iter(calls.values()))().numbers
+
+        def meaning() -> Meaning:
+            return meaning_of(spec, function)
+
+        all_lengths = lengths is None or LENGTH not in numbers
         try:
             if all_lengths:
-                shown = dict.fromkeys(calls, self._by_certificate(image, spec, function, calls))
+                way = self._by_certificate(image, spec, function.symbol, meaning)
             else:
-                shown = {how: at_lengths(image, call, lengths or []) for how, call in calls.items()}
+                way = at_lengths(image, meaning, lengths or [])
         except Refutation as error:
             error.symbol = function.symbol
             if error.category is Category.UNSUPPORTED and function.symbol in self.searched:
                 return prove_function(image, spec, function, lengths)
             raise
         method = "certificate" if all_lengths else "execution"
+        calls = (", apart", ", in place") if function.operation in TEXTS else ("",)
         return FunctionProof(
             function.symbol,
             function.operation,
             tuple(
                 Theorem(what, function.symbol, way.numbers, method + how)
-                for how, way in shown.items()
+                for how in calls
                 for what in theorems_of(spec)
             ),
-            sum(way.steps for way in {id(way): way for way in shown.values()}.values()),
+            way.steps,
             time.perf_counter() - began,
         )
 
     def _by_certificate(
-        self, image: Image, spec: Statement, function: Function, calls: Calls
+        self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
     ) -> Way:
         """Return what was checked of a function, by the certificate given or by a searched one."""
-        name, meaning = function.symbol, next(iter(calls.values()))
         if name in self.given:
             try:
                 return self._checked(image, name, meaning, self.given[name])
@@ -103,7 +104,7 @@ class Certified:
         elif self.searching is Searching.NOWHERE:
             raise unsupported(f"no certificate of {name}")
         self.searched.append(name)
-        return self._searched(image, spec, name, calls)
+        return self._searched(image, spec, name, meaning)
 
     def _checked(
         self, image: Image, name: str, meaning: Callable[[], Meaning], certificate: object
@@ -112,12 +113,13 @@ class Certified:
         self.found[name] = certificate
         return way
 
-    def _searched(self, image: Image, spec: Statement, name: str, calls: Calls) -> Way:
+    def _searched(
+        self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
+    ) -> Way:
         """Check proposed certificates until one is accepted."""
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
 
-        meaning = next(iter(calls.values()))
         refused: Refutation | None = None
         try:
             for data in proposed(image, spec, meaning):
@@ -132,11 +134,7 @@ class Certified:
         except Refutation as error:
             refused = refused or error
         refused = refused or unsupported("search: no certificate")
-        for call in calls.values():
-            refused = telling(image, getattr(spec, "blocks", 1), call, refused)
-            if refused.category is not Category.UNSUPPORTED:
-                break
-        raise refused
+        raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
 
 
 def _said(what: str, error: Refutation) -> Refutation:
@@ -151,5 +149,6 @@ def names_of(spec: Statement) -> frozenset[str]:
     names: set[str] = set()
     for function in spec.functions:
         with suppress(Refutation):
-            names |= ways_of(spec, function).keys()
+            meaning_of(spec, function)
+            names.add(function.symbol)
     return frozenset(names)

@@ -66,6 +66,8 @@ class Buffer:
     align: int = 1
     begins: str = ""
     """The number that is the place of its first byte, if that is not 0."""
+    over: str = ""
+    """The buffer that may be this one."""
 
 
 def holding(lanes: Sequence[Lane | None]) -> Content:
@@ -100,8 +102,6 @@ class Function:
     multiple: int = 1
     """A length is so many times its number in bytes, and is passed in units of `unit` bytes."""
     unit: int = 1
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """Parameters that point to the bytes of another."""
     outputs: Mapping[str, "Output"] = field(default_factory=dict)
     """The buffers whose bytes each get one value, by their names."""
     values: Callable[[list[object]], Lane | None] = lambda data: None
@@ -123,14 +123,14 @@ class Function:
         regions, pointers = [], {}
         for name in self.parameters:
             if name in self.buffers:
-                place = self.aliases.get(name, name)
-                b = self.buffers[place]
+                b = self.buffers[name]
                 low = numbers[b.begins] if b.begins else 0
-                pointers[name] = Pointer(place, low)
-                if place == name:
-                    end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
-                    region = Region(name, low, end, b.access, _none, b.align, content=b.content)
-                    regions.append(region)
+                pointers[name] = Pointer(name, low)
+                end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
+                region = Region(
+                    name, low, end, b.access, _none, b.align, content=b.content, over=b.over
+                )
+                regions.append(region)
         passed = {name: times(n, self.multiple // self.unit) for name, n in numbers.items()}
         values = arguments(self.parameters, passed, pointers)
         held = tuple((*place, numbers[name]) for name, place in self.held.items())

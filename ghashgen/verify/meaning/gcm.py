@@ -34,8 +34,8 @@ def hash_of(spec: GcmSpec, function: GcmFunction) -> Function:
     return of_names(spec, function, shared(spec)[0])
 
 
-def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
-    """Return what a function of a kernel means, input and output being one buffer or two.
+def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
+    """Return what a function of a kernel means.
 
     Raises:
         Refutation: it has no meaning here.
@@ -49,7 +49,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     hashed = Blocks(CIPHERTEXT, "input")
     read = Blocks(PLAINTEXT, "input") if operation == "encrypt" else hashed
     counters = Counters(names, keys)
-    text = Text(names, counters, read, hashed, "input" if in_place else "output")
+    text = Text(names, counters, read, hashed)
     if text.encrypting:
         names.special = text.block
     hashing = Hashing(names, (hashed,))
@@ -62,7 +62,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         "table": table,
         "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
-        "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
+        "input": Buffer(Access.READ, "length", text.input, over="output"),
         "output": Buffer(Access.OUTPUT, "length", text.output),
     }
 
@@ -89,7 +89,6 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         (hashing, counters, text),
         tuple(dict.fromkeys((read, hashed))),
         finish,
-        aliases={"output": "input"} if in_place else {},
         outputs={text.out: text},
         values=counters.value,
     )

@@ -48,15 +48,15 @@ def check_nothing(state: State, text: Text, *buffers: str) -> None:
         raise Refutation(Category.FUNCTION, "something is written, though a length is refused")
 
 
-def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
-    """Return what seal or open means, input and output being one buffer or two."""
+def message_of(spec: GcmSpec, function: GcmFunction) -> Function:
+    """Return what seal or open means."""
     sealing = function.operation == "seal"
     names, table, keys = shared(spec)
     aad, hashed = Blocks("D", "aad"), Blocks("C", "input")
     read = Blocks("T", "input") if sealing else hashed
     initial = Initial.of(names, keys)
     iv, of_iv, counters = initial.iv, initial.hashing, initial.counters
-    text = Text(names, counters, read, hashed, "input" if in_place else "output")
+    text = Text(names, counters, read, hashed)
     hashing = Hashing(names, (aad, hashed), "x", (), {"input": "length"})
     lengths = Lengths(names, ("aad_length", "length"), "x")
     hooks = initial.lengths.named, lengths.named, *((text.block,) if sealing else ())
@@ -72,7 +72,7 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         "table": table,
         "iv": read_of(iv),
         "aad": read_of(aad),
-        "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
+        "input": Buffer(Access.READ, "length", text.input, over="output"),
         "output": Buffer(Access.OUTPUT, "length", text.output),
         "tag": tag.buffer(given=not sealing),
     }
@@ -109,7 +109,6 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         tuple(dict.fromkeys((iv, aad, read, hashed))),
         sealed if sealing else opened,
         result_bits=STATUS_BITS,
-        aliases={"output": "input"} if in_place else {},
         outputs={text.out: text},
         values=initial.value,
         question=None if sealing else answer,

@@ -90,13 +90,13 @@ def aad_of(spec: GcmSpec, function: GcmFunction) -> Function:
     )
 
 
-def more_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
-    """Return what encrypt_more or decrypt_more means, input and output being one buffer or two."""
+def more_of(spec: GcmSpec, function: GcmFunction) -> Function:
+    """Return what encrypt_more or decrypt_more means."""
     names, table, keys = shared(spec)
     hashed = Blocks(CIPHERTEXT, "input")
     read = Blocks(PLAINTEXT, "input") if function.operation == "encrypt_more" else hashed
     counters = Counters(names, keys, unknown(TEXT_DONE), TEXT_DONE)
-    text = Text(names, counters, read, hashed, "input" if in_place else "output")
+    text = Text(names, counters, read, hashed)
     if text.encrypting:
         names.special = text.block
     stream = Stream(names, counters)
@@ -144,9 +144,7 @@ def more_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Fun
         {
             "table": table,
             "stream": stream.buffer,
-            "input": Buffer(
-                Access.REPLACE if in_place else Access.READ, "length", text.input, begins=TEXT_DONE
-            ),
+            "input": Buffer(Access.READ, "length", text.input, begins=TEXT_DONE, over="output"),
             "output": Buffer(Access.OUTPUT, "length", text.output, begins=TEXT_DONE),
         },
         NUMBERS | {"length": (0, EVERY)},
@@ -154,7 +152,6 @@ def more_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Fun
         tuple(dict.fromkeys((read, hashed))),
         finish,
         result_bits=STATUS_BITS,
-        aliases={"output": "input"} if in_place else {},
         outputs={text.out: text},
         values=counters.value,
         held=HELD,

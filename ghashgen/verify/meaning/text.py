@@ -34,7 +34,7 @@ DONE = "output"
 
 @dataclass
 class Text:
-    """Input and output of one length, apart or in one buffer."""
+    """Input and output of one length, in two buffers or in one."""
 
     names: Names
     counters: Counters
@@ -42,8 +42,8 @@ class Text:
     """The blocks that are read."""
     hashed: Blocks
     """The blocks that are hashed: those read, or those written."""
-    out: str
-    """The buffer that is written: `read.buffer` where it is done in place."""
+    out: str = "output"
+    """The buffer that is written."""
     name: str = DONE
     variables: Variables = field(init=False)
 
@@ -80,23 +80,20 @@ class Text:
     # What is read.
 
     def input(self, memory: Memory, at: Number) -> Lane | None:
-        """Return 16 bytes of the input as they are at first; in place, what is written by now.
+        """Return 16 bytes of the input as they are at first.
 
-        Two buffers may also be one. So what is read is not to have been written over, as if they
-        were; then both hold the same in every run, and it is of no consequence which it is.
+        Input and output may be one buffer. So what is read must not have been written over, as if
+        they were one: then a run takes the same course and gives the same, whether they are or not.
+        `Region.over` sees to what is written, and this to what is known to be right.
 
         Raises:
-            Refutation: that is not known.
+            Refutation: it may have been.
         """
-        alone = self.out == self.read.buffer
         region = memory.regions[self.out]
         end = whole(region.done)
         # Nothing of the block in which it begins is done yet, if it begins within one.
         before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
-        if alone and before and (written := self.output(memory, at)) is not None:
-            return written
-        over = not alone and memory.written_in(self.out, at, BLOCK_BYTES)
-        if before or over or self.names.state.ghosts.get(ANSWER) == DIFFERS:
+        if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
             raise unsupported("a text that is read after it has been written over")
         return content(self.names, self.read, memory, at)
 

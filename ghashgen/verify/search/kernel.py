@@ -13,8 +13,8 @@ from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
-from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
@@ -44,7 +44,7 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     Raises:
         Refutation: none is accepted, or the rules do not cover the function.
     """
-    ways_of(spec, function)
+    meaning_of(spec, function)
     certified = Certified()
     certified.prove(image, spec, function)
     return certified.found

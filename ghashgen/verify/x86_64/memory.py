@@ -15,7 +15,6 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
-    M64,
     RANGES,
     UNKNOWN,
     Affine,
@@ -215,12 +214,6 @@ class Memory:
             if not facts.shows(before) and not facts.shows(after):
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
-    def written_in(self, name: str, at: "int | Linear", size: int) -> bool:
-        """Return whether some bytes of a buffer are written; refuse if that is not known."""
-        self._require_apart(name, at, size)
-        first = self.key(at)
-        return not self.written[name].keys().isdisjoint(range(first, first + size))
-
     def renamed(self, values: "Mapping[str, int | Linear]") -> None:
         """Replace unknowns by numbers, in all places."""
         assert isinstance(self.facts, Facts)
@@ -276,9 +269,13 @@ class Memory:
 
     def _read(self, name: str, offset: int, size: int) -> Value:
         written = self.written[name]
+        places = range(offset, offset + size)
+        if over := self.regions[name].over:
+            self._require_apart(over, self.place(offset), size)
+            if not self.written[over].keys().isdisjoint(places):
+                raise unsupported(f"{name} read where {over} has been written", self.terms.at)
         if not written and size == 16 and not offset % 16:
             return self._cell(name, offset)
-        places = range(offset, offset + size)
         # A byte that has not been written has its initial content.
         pieces = [written.get(k) or (self._cell(name, k), k % 16) for k in places]
         return self._compose(pieces, size)
@@ -392,15 +389,3 @@ class Memory:
             return False
         inside = self.facts.below(within, 0) is False
         return inside and self.facts.below(beyond, 1) is True
-
-
-def mask_pointer(region: Region, offset: int | UNKNOWN, mask: int) -> int:
-    """Return the offset of (start + offset) AND mask, for a mask that rounds down.
-
-    Raises:
-        UndecidedError: the region's declared alignment does not determine it.
-    """
-    step = (mask ^ M64) + 1
-    if step & step - 1 or not isinstance(offset, int) or region.align % step:
-        raise UndecidedError(f"an address in {region.name} rounded beyond its known alignment")
-    return ((offset + region.residue) & ~(step - 1)) - region.residue

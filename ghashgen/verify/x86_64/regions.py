@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import UNKNOWN
+from ghashgen.verify.core.values import M64, UNKNOWN, UndecidedError
 
 Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None if there is none."""
@@ -46,3 +46,17 @@ class Region:
     """Replaces `cell`: the initial content by memory and absolute place, a multiple of 16."""
     done: int | UNKNOWN | None = None
     """The finished part: a store before this is refused."""
+    over: str = ""
+    """A buffer that may be this one: what is read here must not have been written there."""
+
+
+def mask_pointer(region: Region, offset: int | UNKNOWN, mask: int) -> int:
+    """Return the offset of (start + offset) AND mask, for a mask that rounds down.
+
+    Raises:
+        UndecidedError: the region's declared alignment does not determine it.
+    """
+    step = (mask ^ M64) + 1
+    if step & step - 1 or not isinstance(offset, int) or region.align % step:
+        raise UndecidedError(f"an address in {region.name} rounded beyond its known alignment")
+    return ((offset + region.residue) & ~(step - 1)) - region.residue

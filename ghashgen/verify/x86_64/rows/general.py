@@ -30,7 +30,7 @@ from ghashgen.verify.x86_64.flags import (
     undefined,
 )
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
-from ghashgen.verify.x86_64.memory import mask_pointer
+from ghashgen.verify.x86_64.regions import mask_pointer
 from ghashgen.verify.x86_64.rows import lane as on
 
 

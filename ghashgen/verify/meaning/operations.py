@@ -1,4 +1,4 @@
-"""What a function means, in every way in which it may be called."""
+"""What a function means, by its operation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,8 +22,8 @@ TEXTS: Mapping[str, Callable[..., Function]] = {
     "encrypt_more": more_of,
     "decrypt_more": more_of,
 }
-"""The operations of AES-GCM that read and write a text: what makes their meaning from statement,
-function and `in_place`."""
+"""The operations of AES-GCM that read and write a text: what makes their meaning from statement and
+function."""
 
 OTHERS: Mapping[str, Callable[..., Function]] = {
     "init": init_of,
@@ -38,39 +38,19 @@ OTHERS: Mapping[str, Callable[..., Function]] = {
 """Its other operations: what makes their meaning from statement and function."""
 
 
-CALLS = (", apart", ", in place")
-"""How a function that reads and writes a text may be called: with two buffers, or with one."""
-
-
-def meaning_of(spec: Any, function: Any) -> Callable[[], Function]:
-    """Return what makes a function's meaning, in every way to call it: two buffers may be one.
-
-    A statement may be about one buffer alone.
-
-    Raises:
-        Refutation: the rules do not cover the function.
-    """
-    return next(iter(calls_of(spec, function).values()))
-
-
-def calls_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
-    """Return what a function means in each way to call it: "", or one of `CALLS`.
-
-    The first says it for all of them.
+def meaning_of(spec: Any, function: Any) -> Function:
+    """Return what a function means, whether its input and output are two buffers or one.
 
     Raises:
         Refutation: the rules do not cover the function.
     """
     operation = function.operation
     if isinstance(spec, KernelSpec):
-        return {"": lambda: hash.meaning_of(spec, function)}
+        return hash.meaning_of(spec, function)
     if isinstance(spec, GcmSpec) and operation in OTHERS:
-        return {"": lambda: OTHERS[operation](spec, function)}
+        return OTHERS[operation](spec, function)
     if not isinstance(spec, GcmSpec) or operation not in TEXTS:
         raise unsupported(f"no rules of the checker cover {operation}")
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {operation} of any number of bytes only")
-    make = TEXTS[operation]
-    apart, in_place = CALLS
-    one = {in_place: lambda: make(spec, function, True)}
-    return one if function.in_place else {apart: lambda: make(spec, function), **one}
+    return TEXTS[operation](spec, function)
