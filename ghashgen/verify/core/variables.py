@@ -89,7 +89,7 @@ def renumbered(
             assert isinstance(value, Linear)
             if (new := replaced_in(value, values)) != value:
                 done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
-        elif any(done.get(p, p) is not p for p in parts_of(part)):
+        elif terms.kinds[part.op].linear and any(done[p] is not p for p in parts_of(part)):
             arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
             done[part] = rebuilt(terms, part, *arguments)
     return done[term]
