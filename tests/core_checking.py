@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ghashgen.verify.uncovered import prove_function
 from verify_objects import assembled
 
 from ghashgen.check.proofs import statement
@@ -14,12 +15,11 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificate, certificates
-from ghashgen.verify.uncovered import prove_function
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 DECIDED = {"engine": prove_function, "certificates": Certified().prove}

@@ -163,8 +163,8 @@ def test_every_folder_is_a_room_and_few_modules_stand_outside() -> None:
     ("name", "line"),
     [
         ("algebra.field.gf2", "from ghashgen.algebra.ops import integers"),
-        ("verify.hash.spec", "import ghashgen.algebra.schemes.fold"),
-        ("verify.hash.spec", "from ghashgen.arch import sets"),
+        ("verify.statements.hash", "import ghashgen.algebra.schemes.fold"),
+        ("verify.statements.hash", "from ghashgen.arch import sets"),
         ("verify.core.terms", "from ghashgen.verify.hash import ahead"),
         ("verify.core.terms", "from ghashgen.verify.engine import cut"),
         ("verify.engine.cut", "from ghashgen.verify.hash.naming import Naming"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cpus import AS_FOUND, features
+from ghashgen.verify.engine import cut, keeping, plans
 
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -23,7 +24,6 @@ from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Arithmetic, Pointer, Value
-from ghashgen.verify.engine import cut, keeping, plans
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 

@@ -21,7 +21,7 @@ from ghashgen.check.trusted import (
 )
 from ghashgen.lab.summary import RESULTS, block_of
 from ghashgen.support.paths import project_root
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, prove_object
 
 

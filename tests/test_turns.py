@@ -15,6 +15,8 @@ from click.testing import CliRunner, Result
 from compiling import emitted_text
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from emulating import needs_emulator
+from ghashgen.verify.engine import keeping
+from ghashgen.verify.engine.keeping import EVERYWHERE, MAY_STAND, Kind
 from parked import WRONG_FROM, assembled, stated, toml
 from verify_objects import ASM
 from verify_objects import assembled as assembled_text
@@ -39,8 +41,6 @@ from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify import certified
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.engine import keeping
-from ghashgen.verify.engine.keeping import EVERYWHERE, MAY_STAND, Kind
 
 objects = pytest.mark.parametrize("name", ["seal", "aad", "over_read"])
 NEEDS = ("aesni", "avx", "pclmulqdq")

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from ghashgen.verify.hash.ahead import ahead_of_state, renamed
+from ghashgen.verify.hash.naming import Naming
 from verify_objects import ASM, assembled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import RAW, Term
-from ghashgen.verify.hash.ahead import ahead_of_state, renamed
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.prove import Proof, prove_object
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED

@@ -6,6 +6,16 @@ from dataclasses import replace
 import pytest
 from attacking import proof
 from compiling import emitted_text
+from ghashgen.verify.engine import cut, induction, keeping, stretches
+from ghashgen.verify.engine.behind import FAR, FAR_TURNS, NEAR, PARTS, TURNS, sample
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.hash import entry as setup
+from ghashgen.verify.hash import operations, power
+from ghashgen.verify.hash.exponents import ANY, SMALL, exponents
+from ghashgen.verify.hash.naming import PARTIAL, Naming
+from ghashgen.verify.hash.power import HashProver
+from ghashgen.verify.uncovered import prove_function
 from verify_objects import ASM, assembled, original
 
 from ghashgen.check.proofs import statement
@@ -17,17 +27,7 @@ from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Value
-from ghashgen.verify.engine import cut, induction, keeping, stretches
-from ghashgen.verify.engine.behind import FAR, FAR_TURNS, NEAR, PARTS, TURNS, sample
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.hash import entry as setup
-from ghashgen.verify.hash import operations, power
-from ghashgen.verify.hash.exponents import ANY, SMALL, exponents
-from ghashgen.verify.hash.naming import PARTIAL, Naming
-from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.uncovered import prove_function
 from ghashgen.verify.x86_64 import flags
 from ghashgen.verify.x86_64.elf import load_image
 

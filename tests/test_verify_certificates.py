@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from core_checking import checked, emitted, function_of, kernel_object, proved, searched, spec_of
+from ghashgen.verify.hash import entries
 from verify_objects import assembled
 
 from ghashgen.algebra.field.bitorder import Order
@@ -21,8 +22,7 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.hash import entries
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.prove import prove_object

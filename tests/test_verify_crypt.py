@@ -12,9 +12,9 @@ from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction, GcmSpec, parse_cell
 
 KERNELS = {"stitched": (4, range(1, 5)), "stitched_wide": (8, range(8, 0, -1))}
 """Blocks a group, and the powers of H in the order in which the table has them."""

@@ -1,6 +1,10 @@
 """The proof of emitted kernels that no other test proves: odd corners of the axes."""
 
 import pytest
+from ghashgen.verify.engine import induction
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.hash.power import HashProver
+from ghashgen.verify.uncovered import prove_function
 
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.hash.kernel import Kernel
@@ -8,11 +12,7 @@ from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.values import Affine
-from ghashgen.verify.engine import induction
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.uncovered import prove_function
 
 # POLYVAL swaps no bytes, so Karatsuba's A0 + A1 is made of a partial block as it stands in memory.
 CORNERS = [

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from ghashgen.verify.engine.family import Result
 from toys.family.sums import BOUND, MEANINGS, Sums, sums
 from verify_objects import assembled
 
 import ghashgen.verify
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.engine.family import Result
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 ASM = (Path(__file__).parent / "toys" / "family" / "sums.asm").read_text()

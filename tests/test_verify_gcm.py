@@ -11,9 +11,9 @@ from verify_objects import ASM, assembled
 from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.spec import GcmFunction, parse_cell
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import GcmFunction, parse_cell
 
 decided = pytest.mark.parametrize("by", DECIDED)
 

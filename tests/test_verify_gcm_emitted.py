@@ -13,9 +13,9 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.spec import GcmSpec
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import GcmSpec
 
 SETS = {"sse": 4, "avx": 4, "avx2": 8, "avx512": 16}
 """Instruction set -> blocks of a group."""

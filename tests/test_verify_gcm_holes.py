@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.engine.resume import copied
+from ghashgen.verify.gcm.named import MessageEntry
 from test_verify_gcm_messages import SMALL, proved, text_of
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -18,9 +21,6 @@ from ghashgen.check.proofs import statement
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Term
-from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.engine.resume import copied
-from ghashgen.verify.gcm.named import MessageEntry
 from ghashgen.verify.x86_64.elf import load_image
 
 Edit = tuple[str, str]

@@ -17,7 +17,7 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)

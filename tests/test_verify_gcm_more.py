@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from ghashgen.verify.gcm import pieces
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
@@ -15,9 +16,8 @@ from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import Affine, Sum, UndecidedError, add, subtract
-from ghashgen.verify.gcm import pieces
-from ghashgen.verify.gcm.spec import GcmFunction
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import GcmFunction
 
 AAD, ENCRYPT, DECRYPT = PIECES = ("aad", "encrypt_more", "decrypt_more")
 

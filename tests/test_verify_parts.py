@@ -7,6 +7,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ghashgen.verify.engine import induction
+from ghashgen.verify.engine.induction import Course
+from ghashgen.verify.hash.naming import Naming
 from verify_objects import ASM
 
 from ghashgen.algebra.field.bitorder import (
@@ -35,11 +38,8 @@ from ghashgen.verify.core.values import (
     mask_number,
     subtract,
 )
-from ghashgen.verify.engine import induction
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
+from ghashgen.verify.meaning.algebra import Algebra
+from ghashgen.verify.statements.hash import KINDS, parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference

@@ -7,11 +7,11 @@ asm_attack/parked.
 
 import pytest
 from attacking import expected, hashed, proof, source
+from ghashgen.verify.engine.cut import MISPLACED
+from ghashgen.verify.engine.keeping import MAY_STAND, Kind
 from parked import STATEMENTS, assembled, stated
 
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.engine.cut import MISPLACED
-from ghashgen.verify.engine.keeping import MAY_STAND, Kind
 from ghashgen.verify.prove import prove_object
 
 FUNCTION, UNSUPPORTED, MEMORY, ABI = (

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import DONE, EVERY, MISPLACED, REFUSED, TAGS
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import STATE
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Sum
 from ghashgen.verify.meaning.status import STATUS_BITS, check_status, one_of
 from ghashgen.verify.meaning.stream import (
@@ -29,6 +28,7 @@ from ghashgen.verify.meaning.stream import (
 )
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 
 @dataclass

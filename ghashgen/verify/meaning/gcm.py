@@ -5,16 +5,16 @@ from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.gcm.cipher import boxes
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
+from ghashgen.verify.meaning.cipher import boxes
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
+from ghashgen.verify.meaning.letters import GcmAlgebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.statements.gcm import ROUND_KEY, GcmFunction, GcmSpec
 from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 

@@ -9,7 +9,6 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
@@ -27,6 +26,7 @@ from ghashgen.verify.meaning.status import (
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 from ghashgen.verify.x86_64.regions import Access
 
 LIMITS = {

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.gcm.spec import GcmSpec
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.meaning import gcm, hash
 from ghashgen.verify.meaning.ending import ending_of
 from ghashgen.verify.meaning.function import Function
@@ -13,6 +11,8 @@ from ghashgen.verify.meaning.keys import init_of
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.pieces import aad_of, more_of
 from ghashgen.verify.meaning.start import start_of
+from ghashgen.verify.statements.gcm import GcmSpec
+from ghashgen.verify.statements.hash import KernelSpec
 
 TEXTS: Mapping[str, Callable[..., Function]] = {
     "encrypt": gcm.meaning_of,

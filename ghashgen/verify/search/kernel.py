@@ -10,7 +10,6 @@ from ghashgen.verify.certified import Certified
 from ghashgen.verify.checking import ALIGNED, CALLED, RESIDUES, SCHEMA, check_case
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.operations import meaning_of
@@ -19,6 +18,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
+from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.flow import flow_of

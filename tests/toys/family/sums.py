@@ -11,13 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.lengths import Claim
-from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import NotPolynomialError, Term
-from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Affine, Number, Pointer, shift_right
-from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.engine.family import (
     Buffer,
     Cell,
@@ -32,6 +25,14 @@ from ghashgen.verify.engine.family import (
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.plans import Shown, every_length, once
 from ghashgen.verify.engine.prover import Prover
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import NotPolynomialError, Term
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Affine, Number, Pointer, shift_right
+from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.x86_64.memory import Access
 
 BYTES = 16
