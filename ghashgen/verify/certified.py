@@ -20,7 +20,6 @@ from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths, telling
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.operations import TEXTS, meaning_of
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
 from ghashgen.verify.x86_64.elf import Image
@@ -59,10 +58,11 @@ class Certified:
         began = time.perf_counter()
 
         def meaning() -> Meaning:
-            return meaning_of(spec, function)
+            return spec.meaning(function)
 
         try:
-            all_lengths = lengths is None or LENGTH not in meaning().numbers
+            own = meaning()
+            all_lengths = lengths is None or LENGTH not in own.numbers
             if all_lengths:
                 way = self._by_certificate(image, spec, function.symbol, meaning)
             else:
@@ -71,7 +71,8 @@ class Certified:
             error.symbol = function.symbol
             raise
         method = "certificate" if all_lengths else "execution"
-        calls = (", apart", ", in place") if function.operation in TEXTS else ("",)
+        one_buffer = any(buffer.over for buffer in own.buffers.values())
+        calls = (", apart", ", in place") if one_buffer else ("",)
         return FunctionProof(
             function.symbol,
             function.operation,
@@ -142,6 +143,6 @@ def names_of(spec: Statement) -> frozenset[str]:
     names: set[str] = set()
     for function in spec.functions:
         with suppress(Refutation):
-            meaning_of(spec, function)
+            spec.meaning(function)
             names.add(function.symbol)
     return frozenset(names)

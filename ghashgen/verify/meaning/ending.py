@@ -1,6 +1,7 @@
 """finish and verify: the tag of a message in pieces, written or compared; its state is erased."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
@@ -28,7 +29,9 @@ from ghashgen.verify.meaning.stream import (
 )
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 
 @dataclass
@@ -41,7 +44,7 @@ class Padded:
         return {(STATE, int(begun(state, last))): 1}
 
 
-def ending_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def ending_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what finish or verify means."""
     verifying = function.operation == "verify"
     names, table, _ = shared(spec)

@@ -18,12 +18,12 @@ from ghashgen.verify.core.refutation import Category, Difference, Refutation, un
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.meaning.algebra import KINDS
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import Assertion
 from ghashgen.verify.rules.entry import Call, arguments
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.statements.hash import KINDS
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access, Region

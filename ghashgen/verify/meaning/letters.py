@@ -5,7 +5,9 @@ from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.words import LETTER as SUM_LETTER
 from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.cipher import BOX_LETTER
-from ghashgen.verify.statements.gcm import ROUND_KEY
+
+ROUND_KEY = "key"
+"""The kind of a table entry that is a round key."""
 
 IV, COUNTER = "I", "N"
 """The variables of the first 96 bits of the counter block, and of its last 32 as a number."""

@@ -12,7 +12,6 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
-from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
@@ -44,7 +43,7 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     Raises:
         Refutation: none is accepted, or the rules do not cover the function.
     """
-    meaning_of(spec, function)
+    spec.meaning(function)
     certified = Certified()
     certified.prove(image, spec, function)
     return certified.found

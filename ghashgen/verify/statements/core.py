@@ -1,7 +1,9 @@
 """What every statement has, whatever its family."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+from ghashgen.verify.meaning import function as meanings
 
 
 class Function(Protocol):
@@ -25,4 +27,11 @@ class Statement(Protocol):
     @property
     def wipe(self) -> bool: ...  # noqa: D102
     @property
-    def functions(self) -> Sequence[Function]: ...  # noqa: D102
+    def functions(self) -> Sequence[Any]: ...  # noqa: D102
+
+    def meaning(self, function: Any, /) -> meanings.Function:
+        """Return what one of these functions means.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """

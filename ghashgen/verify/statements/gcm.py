@@ -13,10 +13,10 @@ from typing import ClassVar
 from ghashgen.algebra.field.aes import ROUNDS
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.meaning import operations
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.letters import ROUND_KEY
 from ghashgen.verify.statements import hash as hashes
-
-ROUND_KEY = "key"
-"""The kind of a table entry that is a round key."""
 
 _CRYPT = ("table", "counter", "state", "input", "output", "length")
 _MORE = ("table", "stream", "input", "output", "length")
@@ -114,6 +114,14 @@ class GcmSpec:
         """The cells that hold round keys, each with the round."""
         cells = enumerate(self.cells)
         return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
+
+    def meaning(self, function: GcmFunction) -> Function:
+        """Return what one of the functions means, whether input and output are two buffers or one.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        return operations.meaning_of(self, function)
 
 
 def parse_cell(text: str) -> tuple[str, int] | None:

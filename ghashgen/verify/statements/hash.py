@@ -14,12 +14,9 @@ from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
-
-KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
-"""What a cell of the table may hold (see `ghashgen.verify.meaning.algebra`)."""
-
-ZERO = "0"
-"""The kind of a cell of zeros."""
+from ghashgen.verify.meaning import hash
+from ghashgen.verify.meaning.algebra import KINDS, ZERO
+from ghashgen.verify.meaning.function import Function
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "init": ("table", "subkey"),
@@ -138,6 +135,14 @@ class KernelSpec:
             raise GhashgenError(
                 f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
             )
+
+    def meaning(self, function: FunctionSpec) -> Function:
+        """Return what one of the functions means.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        return hash.meaning_of(self, function)
 
 
 def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
