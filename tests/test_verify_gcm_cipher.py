@@ -5,12 +5,12 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from ghashgen.verify.gcm import cipher
 
 from ghashgen.algebra.field import aes
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.meaning import cipher
 from ghashgen.verify.x86_64.rows.aes import aesenc, aesenclast, aeskeygenassist
 
 SIZES = (16, 24, 32)
