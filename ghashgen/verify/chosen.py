@@ -6,6 +6,7 @@ is wrong: a length says more than "no invariant".
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import lcm
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.checking import Way, all_of, run_at
@@ -16,8 +17,15 @@ from ghashgen.verify.x86_64.elf import Image
 
 LENGTH = "length"
 
-USUAL = {"iv_length": 16, "aad_length": 20, "tag_length": 16}
-"""What a function's other numbers are; any that is not listed is the least that it may be."""
+USUAL = {
+    "iv_length": (16, 12, 1, 33),
+    "aad_length": (20, 0, 16),
+    "tag_length": (16, 4, 13, 9, 8),
+    "text": (0, 16, 37, 7),
+    "aad": (0, 16, 37, 7, 20),
+}
+"""What a function's other numbers are, in turn; any that is not listed is the least that it may be.
+"""
 
 EXPONENTS = (0, 1)
 """Exponents that are run: without an assertion, no turn of a loop over the bits has a name."""
@@ -31,8 +39,8 @@ MOST_UNFOLLOWED = 3
 LENGTHS = range(400)
 """Lengths in bytes that are tried after the telling ones."""
 
-MOST_STEPS = 300_000
-"""Instructions of all runs, after which no more are tried: some seconds."""
+MOST_STEPS = 60_000
+"""Instructions of all runs, after which no more are tried: a few seconds."""
 
 
 def at_lengths(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int]) -> Way:
@@ -45,7 +53,7 @@ def at_lengths(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[i
     for length in lengths:
         own = meaning()
         if length % own.multiple == 0:
-            other = {n: USUAL.get(n, low) for n, (low, _) in own.numbers.items() if n != LENGTH}
+            other = {n: v for n, v in _others(own, 0).items() if n != LENGTH}
             ways.append(run_at(image, meaning, {LENGTH: length // own.multiple, **other}))
     if not ways:
         raise unsupported("no length is chosen that there may be: there is nothing to prove")
@@ -81,16 +89,24 @@ def telling(
 
 
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
-    usual = {n: USUAL.get(n, low) for n, (low, _) in meaning.numbers.items()}
-    if EXPONENT in usual:
+    if EXPONENT in meaning.numbers:
         yield from ({EXPONENT: n} for n in EXPONENTS)
-    elif LENGTH in usual:
+    elif LENGTH in meaning.numbers:
         lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
-        for length in dict.fromkeys(lengths):
+        for turn, length in enumerate(dict.fromkeys(lengths)):
             if length % meaning.multiple == 0:
-                yield usual | {LENGTH: length // meaning.multiple}
+                yield _others(meaning, turn) | {LENGTH: length // meaning.multiple}
     else:
-        yield usual
+        turns = lcm(*(len(USUAL[n]) for n in meaning.numbers if n in USUAL))
+        yield from (_others(meaning, turn) for turn in range(turns))
+
+
+def _others(meaning: Meaning, turn: int) -> dict[str, int]:
+    """Return a number for each of a function's, other ones in other turns."""
+    return {
+        name: USUAL[name][turn % len(USUAL[name])] if name in USUAL else low
+        for name, (low, _) in meaning.numbers.items()
+    }
 
 
 def _longer(blocks: int) -> Iterator[int]:
