@@ -290,7 +290,6 @@ def test_of_chosen_lengths_no_more_is_claimed(operation: str) -> None:
     assert {(t.lengths, t.method) for t in proof.theorems} == {
         (words, "execution, apart"), (words, "execution, in place"),
     }  # fmt: skip
-    assert proof.functions[0].behind is None
 
 
 def test_a_file_may_state_messages(tmp_path: Path) -> None:

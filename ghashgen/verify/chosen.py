@@ -21,8 +21,9 @@ USUAL = {
     "iv_length": (16, 12, 1, 33),
     "aad_length": (20, 0, 16),
     "tag_length": (16, 4, 13, 9, 8),
-    "text": (0, 16, 37, 7),
-    "aad": (0, 16, 37, 7, 20),
+    "phase": (2, 1),
+    "text_done": (16, 0, 37, 0, 7, 0),
+    "aad_done": (20, 0, 16),
 }
 """What a function's other numbers are, in turn; any that is not listed is the least that it may be.
 """

@@ -338,7 +338,7 @@ class Terms:
         form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
         if form is None:
             return self.opaque("an addition of secrets", a, b)
-        return self.linear(form, deps_of(a, b))
+        return self.linear(form, deps_of(*lanes))
 
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b if it is linear: one is constant, or they agree where they overlap."""
