@@ -38,7 +38,13 @@ ROOMS = (
 ALONE = {
     "algebra.field": {"algebra.field", "support.errors"},
     "algebra.ops": {"algebra.field", "algebra.ops", "support.errors"},
-    "algebra.schemes": {"algebra.field", "algebra.ops", "algebra.schemes", "support.errors"},
+    "algebra.schemes": {
+        "algebra.field",
+        "algebra.ops",
+        "algebra.schemes",
+        "support.errors",
+        "support.registry",
+    },
     "ir": {"algebra.ops.protocol", "ir"},
     "arch": {"arch", "ir", "support"},
     "kernels.aes": {"ir", "kernels.aes", "kernels.core", "kernels.memory"},

@@ -238,10 +238,13 @@ def test_audit_counts_functions_of_a_family_without_a_group_loop(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (("prove",), "family toy-copy does not fit: this works on "),
-        (("validate",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
-        (("bench",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
-        (("tune",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
+        (
+            ("prove",),
+            "family toy-copy does not fit: it brings no claims; choose family hash or gcm",
+        ),
+        (("validate",), "does not fit: it brings no validation; choose family hash or gcm"),
+        (("bench",), "does not fit: it brings no contest; choose family hash or gcm"),
+        (("tune",), "does not fit: it brings no goal; choose family hash or gcm"),
     ],
 )
 def test_verbs_that_do_not_know_a_family_refuse_it(

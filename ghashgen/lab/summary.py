@@ -20,7 +20,7 @@ from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, in_order
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.standing import Standing, load_standings, markdown_table, wrapped

@@ -11,7 +11,8 @@ from typing import Any
 
 from ghashgen.arch.objects import read_object
 from ghashgen.lab.bench.build import Program, build
-from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
+from ghashgen.lab.bench.contest import PORTABLE, Contest
+from ghashgen.lab.bench.families.hash import CONTEST as HASH
 from ghashgen.lab.bench.interface import absent_interfaces, measure_interfaces
 from ghashgen.lab.bench.limits import refuse_core, refuse_sizes, unmeasured
 from ghashgen.lab.bench.objects import WAYS, PeerObject
