@@ -20,7 +20,8 @@ from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.prove import Proof, Theorem, prove_object
+from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.theorems import Theorem
 
 __all__ = [
     "GhashgenError",

@@ -12,6 +12,7 @@ from ghashgen.check.statements import load_spec
 from ghashgen.check.trusted import (
     PACKAGE,
     ROOTS,
+    SEARCH,
     SECOND,
     code_lines,
     second_line,
@@ -32,6 +33,7 @@ def test_the_files_are_those_that_the_prover_loads() -> None:
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     loaded = {Path(name).resolve() for name in answer.stdout.decode().split()}
     assert {path.resolve() for path in trusted_files()} == loaded
+    assert not any(path.is_relative_to(PACKAGE / SEARCH) for path in trusted_files())
     assert set(trusted_files()) <= set(verdicts.sources())
 
 
@@ -70,27 +72,30 @@ sys.modules |= {module.__name__: module for module in (behind, stretches, expone
 
 JUDGED = """
 import json
-from attacking import proof
+from attacking import source, statement as claimed
 from compiling import emitted_text
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.uncovered import prove_function
 from verify_objects import assembled
 
 kernel = Kernel("avx", "k", "clmul1", 2, segments=True)
 spec = statement(kernel, kernel.name, "sysv")
-proofs = [prove_object(assembled(emitted_text(kernel, target())), spec)]
-proofs += [proof(name, True, "update", length_multiple=16) for name in ("block_kept", "narrow_and")]
-proofs += [proof("tail_kept", True, "update", length_multiple=1)]
-proofs += [proof("last_lengths", True, "update")]
+by = {"prove": prove_function}
+proofs = [prove_object(assembled(emitted_text(kernel, target())), spec, **by)]
+proofs += [
+    prove_object(assembled(source(name, True)), claimed("update", length_multiple=n), **by)
+    for name, n in (("block_kept", 16), ("narrow_and", 16), ("tail_kept", 1), ("last_lengths", 16))
+]
 said = [[str(p.refutation), *map(str, p.theorems)] for p in proofs]
 print(json.dumps(said))
 """
 
 
 def test_the_second_line_proves_nothing() -> None:
-    """Without it the same theorems are shown, and wrong objects refused in the same words."""
+    """Without it the engine shows the same, and refuses wrong objects in the same words."""
 
     def judged(script: str) -> list[list[str]]:
         command = [sys.executable, "-c", script]
@@ -117,7 +122,7 @@ def test_the_second_line_is_asked_in_few_places() -> None:
         "verify/gcm/phases.py",
         "verify/gcm/pieces.py",
         "verify/hash/operations.py",
-        "verify/prove.py",
+        "verify/theorems.py",
     }
     assert asking - {*SECOND} == outside
 

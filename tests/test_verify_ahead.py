@@ -40,8 +40,7 @@ def test_a_right_pipelined_loop_is_proved_for_every_length(name: str) -> None:
     proof = prove(text_of(name))
     assert proof.refutation is None
     assert {(t.lengths, t.method) for t in proof.theorems} == {
-        ("0..144, multiples of 16", "execution"),
-        ("145..4611686018427387903, multiples of 16", "induction"),
+        ("0..4611686018427387903, multiples of 16", "certificate"),
     }
 
 
@@ -120,7 +119,7 @@ def test_a_loop_that_prepares_differently_beyond_the_executed_lengths_is_not_pro
         "    movdqu      xmm9, [rdx + 80]\n.next:\n",
     ).refutation
     assert refutation is not None
-    assert "induction" in refutation.message
+    assert refutation.length == 1024
 
 
 @pytest.mark.parametrize("length", [160, 176])

@@ -12,6 +12,7 @@ from ghashgen.verify.engine import induction
 from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.uncovered import prove_function
 
 # POLYVAL swaps no bytes, so Karatsuba's A0 + A1 is made of a partial block as it stands in memory.
 CORNERS = [
@@ -44,6 +45,7 @@ def test_lengths_below_the_base_are_proved_together_or_one_by_one(
 ) -> None:
     kernel = Kernel("avx512", "k", "clmul1", 4, fold="end")
     elf = assemble_text(nasm, kernel.name, make(kernel, Target(), nasm).text, "elf64")
+    spec = statement(kernel, kernel.name, "sysv")
     verdicts: list[bool] = []
     reaches = induction._reaches_proved
 
@@ -52,9 +54,9 @@ def test_lengths_below_the_base_are_proved_together_or_one_by_one(
         return verdicts[-1]
 
     monkeypatch.setattr(induction, "_reaches_proved", noted)
-    together = prove_object(elf, statement(kernel, kernel.name, "sysv"))
+    together = prove_object(elf, spec, prove=prove_function)
     monkeypatch.setattr(induction, "_reaches_proved", lambda prover, course, length: False)
-    alone = prove_object(elf, statement(kernel, kernel.name, "sysv"))
+    alone = prove_object(elf, spec, prove=prove_function)
     assert any(verdicts)
     assert together.refutation is alone.refutation is None
     assert together.theorems == alone.theorems

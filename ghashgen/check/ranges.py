@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ghashgen.check.verdicts import Verdict
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.prove import FunctionProof, Theorem
+from ghashgen.verify.theorems import FunctionProof, Theorem
 
 EXPECTED = Path("docs") / "expected-lengths.txt"
 

@@ -12,6 +12,12 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
   decoding, flow: from bytes to instructions with one reading, their graph and live registers;
   memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant time, calling
   convention, secrets left behind.
+- rules: states, assertions and the rules by which a certificate is checked.
+- meaning: what each function means, put together of parts.
+- search: proposes certificates. Nothing rests on it.
+- checking, certified: check a function by given certificates, or by ones that are searched; chosen:
+  runs at chosen lengths; theorems: what is proved, in words.
+- uncovered: proves what `meaning` does not cover, by the engine.
 - engine: drives a proof for any family. family: what a family of kernels provides; entry: buffers
   and arguments; prover: one run; cut: what a loop's head keeps; induction: all other lengths;
   behind: a sample of the induction's lengths, executed; stretches: caches work for that; plans:

@@ -3,21 +3,24 @@
     check_object(Path("kernel.o"), spec, json.loads(text))
 
 Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
-plain data, one for each function by its symbol:
+plain data, one for each function:
 
     {"schema": 1, "functions": {"gcm_seal": certificate, "gcm_open": certificate}}
 
-The form of a certificate stands in `ghashgen.verify.rules.assertion`.
+The form of a certificate stands in `ghashgen.verify.rules.assertion`. That of a function that
+aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one
+for each value that the stack pointer may have at the entry, modulo 64.
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.operations import meaning_of
@@ -29,16 +32,34 @@ from ghashgen.verify.x86_64.machine import text_of as nasm_text
 
 SCHEMA = 1
 
+CALLED = (16, 8)
+"""What the calling conventions say of the stack pointer at the entry: 8 modulo 16."""
+
+ALIGNED = 64
+RESIDUES = {str(k): k for k in range(8, ALIGNED, 16)}
+"""What it may be modulo 64 then: cases of a function that aligns its frame itself."""
+
+NOTHING: dict[str, object] = {"assertions": {}}
+"""The certificate of a run that is not cut."""
+
 
 @dataclass(frozen=True)
-class Checked:
-    """One function that has been checked, and what that took."""
+class Way:
+    """What has been checked of a function: for which numbers, and what that took."""
 
-    symbol: str
-    operation: str
+    numbers: str
     steps: int
     cases: int
     returns: int
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One function that has been checked."""
+
+    symbol: str
+    operation: str
+    way: Way
 
 
 def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
@@ -69,31 +90,119 @@ def check_function(
     """
     symbol = function.symbol
     try:
+        meaning_of(spec, function)
         if symbol not in certificates:
             raise unsupported(f"no certificate of {symbol}")
-        return _check(image, function, meaning_of(spec, function), certificates[symbol])
+        way = check_way(image, lambda: meaning_of(spec, function), certificates[symbol])
     except Refutation as error:
         error.symbol = symbol
         raise
+    return Checked(symbol, function.operation, way)
 
 
-def _check(image: Image, function: Function, meaning: Meaning, certificate: object) -> Checked:
-    try:
-        checker = Checker(image, meaning, read_certificate(certificate))
+def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:
+    """Check a function in one way, for every place that its stack may have.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    match certificate:
+        case {"stack": dict(cases), **rest} if not rest:
+            if cases.keys() != RESIDUES.keys():
+                raise unsupported(f"cases of the stack pointer modulo {ALIGNED} are missing or odd")
+            ways = [check_case(image, meaning(), cases[k], (ALIGNED, RESIDUES[k])) for k in cases]
+            return all_of(ways)
+    return check_case(image, meaning(), certificate, CALLED)
+
+
+def check_case(image: Image, meaning: Meaning, certificate: object, align: tuple[int, int]) -> Way:
+    """Check a function in one way, the stack pointer at its entry being so aligned.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    with _judging(image, meaning):
+        checker = Checker(image, meaning, read_certificate(certificate), align)
         checker.check()
+        return Way(_numbers(meaning), checker.steps, checker.runs, checker.returns)
+
+
+def run_at(image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int]) -> Way:
+    """Run a function in one way from its entry to its return, its numbers being these.
+
+    Without an unknown no certificate is needed.
+
+    Raises:
+        Refutation: it is wrong there, or is not followed; `numbers` says where.
+    """
+
+    def fixed() -> Meaning:
+        return replace(meaning(), numbers={n: (v, v) for n, v in numbers.items()})
+
+    try:
+        try:
+            way = check_case(image, fixed(), NOTHING, CALLED)
+        except Refutation as error:
+            if error.category is not Category.UNSUPPORTED:
+                raise
+            # It may ask how its stack is aligned.
+            way = check_way(image, fixed, {"stack": dict.fromkeys(RESIDUES, NOTHING)})
     except Refutation as error:
+        error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
+        raise
+    if not way.returns:
+        raise unsupported("there may be no such numbers")
+    return way
+
+
+def all_of(ways: Sequence[Way]) -> Way:
+    """Return what several checks of one way took together."""
+    steps, cases, returns = (
+        sum(getattr(way, name) for way in ways) for name in ("steps", "cases", "returns")
+    )
+    return Way(ways[0].numbers, steps, cases, returns)
+
+
+@contextmanager
+def _judging(image: Image, meaning: Meaning) -> Iterator[None]:
+    """Name the instruction of a refutation; let limits of the machine be one."""
+    try:
+        yield
+    except Refutation as error:
+        if error.difference is not None:
+            said = partial(_instruction, image)
+            error.difference = replace(error.difference, instruction=said)
         if error.at is not None:
-            with suppress(Refutation, GhashgenError):
-                error.instruction = nasm_text(decode(image, error.at))
+            error.instruction = _instruction(image, error.at)
         raise
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
         meaning.terms.clear()
-    return Checked(
-        function.symbol, function.operation, checker.steps, checker.runs, checker.returns
+
+
+def _instruction(image: Image, at: int) -> str:
+    try:
+        return nasm_text(decode(image, at))
+    except (Refutation, GhashgenError):
+        return ""
+
+
+def _numbers(meaning: Meaning) -> str:
+    """Return in words for which numbers a function was checked: all that its facts begin with."""
+    unit = meaning.multiple
+    spans = {
+        name: str(low * unit) if low == high else f"{low * unit}..{(high + 1) * unit - 1}"
+        for name, (low, high) in meaning.numbers.items()
+    }
+    every = (
+        spans["length"]
+        if [*spans] == ["length"]
+        else ", ".join(f"{name} = {span}" for name, span in spans.items())
     )
+    every += f", multiples of {unit}" if unit > 1 else ""
+    return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
 
 
 def text_of(certificates: Mapping[str, object]) -> str:

@@ -1,11 +1,9 @@
 """How a kernel fails: a category, one line, and as much of the reason as is known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-
-from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.term import Lane
@@ -51,12 +49,12 @@ class Difference:
     """A wrong result, for `ghashgen.verify.hash.difference` to explain."""
 
     meaning: Any
-    """The function's meaning: a `Meaning` of `ghashgen.verify.engine.family`."""
+    """The function's meaning, which knows what the names of values stand for."""
     lane: Lane
     got: Form
     wanted: Form
-    code: Mapping[int, Instruction]
-    """The function's instructions by address."""
+    instruction: Callable[[int], str] = lambda at: ""
+    """Returns the instruction at an address."""
 
 
 class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found

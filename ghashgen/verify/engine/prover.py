@@ -382,5 +382,7 @@ class Prover(Generic[E]):
         assert isinstance(lane, int | Term)
         got = self.form(lane, name)
         if got != wanted:
-            difference = Difference(self.meaning, lane, got, wanted, self.flow.instructions)
+            code = self.flow.instructions
+            said: Callable[[int], str] = lambda at: text_of(code[at])  # noqa: E731
+            difference = Difference(self.meaning, lane, got, wanted, said)
             raise Refutation(Category.FUNCTION, f"{name} is wrong", difference=difference)

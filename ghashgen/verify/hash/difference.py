@@ -9,22 +9,28 @@ only adds words to the refutation, and cannot affect a proof.
 
 from collections.abc import Mapping
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.explanation import Explanation
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
+from ghashgen.verify.gcm.table import WORDS
 from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.x86_64.machine import text_of
+from ghashgen.verify.meaning.names import Names
 
 Pair = tuple[str, str]
 
-Meaning = str | frozenset[tuple["Meaning", int]]
-"""A variable, or a sum of v·H^m."""
+PLACES = {**WORDS, "T": "block {} of the text", "u": "what a loop keeps, {}"}
+"""What the checker's names are called."""
+
+BLOCKS = "CTVD"
+"""The letters of its blocks."""
 
 
 def spoken(name: str, words: Mapping[str, str]) -> str:
     """Return a variable in words: the family's own, or the hash's."""
+    name = _numbered(name, words)
     number = name[1:]
     if name[0] in words:
         return words[name[0]].format(number)
@@ -42,6 +48,13 @@ def spoken(name: str, words: Mapping[str, str]) -> str:
         case "Y":
             return "the state at the last loop head"
     return "the state so far"
+
+
+def _numbered(name: str, words: Mapping[str, str]) -> str:
+    """Return a block's variable with its number, where the checker has its place in bytes."""
+    if words is PLACES and name[0] in BLOCKS and name[1:].isdecimal():
+        return f"{name[0]}{int(name[1:]) // BLOCK_BYTES + 1}"
+    return name
 
 
 def _differing_pairs(got: Form, wanted: Form) -> list[Pair | tuple[str]]:
@@ -75,29 +88,34 @@ def _first_difference(got: Form, wanted: Form) -> int:
     return next(bit for bit in range(delta.width) if delta.slice(bit, 1) != Form(1))
 
 
-def _dotted(form: Form, bit: int) -> set[tuple[str, ...]]:
+def _dotted(form: Form, bit: int, words: Mapping[str, str]) -> set[tuple[str, ...]]:
     """Return the monomials of a bit as ("B3.17", "C2.5"): bit 17 of B3 times bit 5 of C2."""
-    return {tuple(f"{name}.{k}" for name, k in factors) for factors in monomials_of(form, bit)}
+    return {
+        tuple(f"{_numbered(name, words)}.{k}" for name, k in factors)
+        for factors in monomials_of(form, bit)
+    }
 
 
-def _meaning(naming: Naming, name: str) -> Meaning:
-    """Return what a state named inside a product stands for.
+def _parts(naming: Naming | Names, pair: Pair) -> frozenset[Pair]:
+    """Return a product as those of the values that its second factor is a sum of.
 
-    The prover has freed its forms. Those computed again name the same states anew.
+    The prover has freed its forms. Those computed again name the same sums anew.
     """
-    if name not in naming.defined:
-        return name
-    return frozenset((_meaning(naming, v), m) for v, m in naming.defined[name].items())
+    power, name = pair
+    if name not in naming.defined or not power[1:].isdecimal():
+        return frozenset({pair})
+    inner = ((f"B{int(power[1:]) + m}", v) for v, m in naming.defined[name].items())
+    return frozenset(part for one in inner for part in _parts(naming, one))
 
 
-def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -> int | None:
+def _origin(
+    naming: Naming | Names, lane: Lane, pair: Pair | tuple[str], wanted: Form
+) -> int | None:
     """Return the earliest instruction whose value contains the product that should not occur."""
     if not isinstance(lane, Term) or len(pair) != 2 or pair in wanted.quadratic:
         return None
 
-    def same(names: Pair) -> tuple[Meaning, ...]:
-        return tuple(_meaning(naming, name) for name in names)
-
+    wrong = _parts(naming, pair)
     best: Term | None = None
     stack, seen = [lane], set()
     while stack:
@@ -110,7 +128,7 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
                 form = naming.terms.form(term)
             except NotPolynomialError:
                 continue
-            if any(same(p) == same(pair) for p in form.quadratic) and (
+            if any(wrong <= _parts(naming, p) for p in form.quadratic) and (
                 best is None or term.serial < best.serial
             ):
                 best = term
@@ -125,16 +143,20 @@ def explain(refutation: Refutation | None) -> None:
     """
     if refutation is None or refutation.difference is None:
         return
-    naming = getattr(refutation.difference.meaning, "naming", None)
-    if not isinstance(naming, Naming):
+    meaning = refutation.difference.meaning
+    naming = getattr(meaning, "naming", None) or getattr(meaning, "names", None)
+    if not isinstance(naming, Naming | Names):
         return
+    words = naming.words if isinstance(naming, Naming) else PLACES
     difference, refutation.difference = refutation.difference, None
     got, wanted = difference.got, difference.wanted
+    if got == wanted:
+        return
     bit = _first_difference(got, wanted)
-    ours, theirs = _dotted(got, bit), _dotted(wanted, bit)
+    ours, theirs = _dotted(got, bit, words), _dotted(wanted, bit, words)
     extra, missing = sorted(ours - theirs), sorted(theirs - ours)
     pairs = _differing_pairs(got, wanted)
-    said = "; ".join(_say(pair, got, wanted, naming.words) for pair in pairs[:3])
+    said = "; ".join(_say(pair, got, wanted, words) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
     found = (_origin(naming, difference.lane, pair, wanted) for pair in pairs)
@@ -142,7 +164,7 @@ def explain(refutation: Refutation | None) -> None:
     sample = " · ".join((extra or missing)[0]) or "1"
     refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"
     if at is not None:
-        refutation.at, refutation.instruction = at, text_of(difference.code[at])
+        refutation.at, refutation.instruction = at, difference.instruction(at)
     refutation.explanation = Explanation(
         bit, extra[0] if extra else None, missing[0] if missing else None, said, at
     )

@@ -14,7 +14,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, times
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
@@ -264,8 +264,14 @@ class Function:
         Raises:
             Refutation: they differ.
         """
-        if self.form(lane, what) != wanted:
-            raise Refutation(Category.FUNCTION, f"{what} is wrong")
+        got = self.form(lane, what)
+        if got != wanted:
+            raise self.wrong(lane, got, wanted, what)
+
+    def wrong(self, lane: Lane, got: Form, wanted: Form, what: str) -> Refutation:
+        """Return the refutation that a value is not its definition."""
+        difference = Difference(self, lane, got, wanted)
+        return Refutation(Category.FUNCTION, f"{what} is wrong", difference=difference)
 
 
 class Question(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.limits import GREATEST_LENGTH
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec
 from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
@@ -64,10 +64,11 @@ def check_hashed(f: Function, state: State, hashing: Hashing, buffer: str = "sta
     if wanted == {(STATE, 0): 1} and not any(k in written for k in range(BLOCK_BYTES)):
         return
     lane = f.names.named(f.register(state, buffer, "the state"))
-    if f.names.recognised(lane) != wanted:
-        # In words, if it is no polynomial; else the sums differ.
-        f.compare(lane, f.names.algebra.state({}), "the state")
-        raise Refutation(Category.FUNCTION, "the state is wrong")
+    found, algebra = f.names.recognised(lane), f.names.algebra
+    if found != wanted:
+        # As a sum it says more than as a polynomial, in which sums may have names.
+        got = f.form(lane, "the state") if found is None else algebra.state(dict(found.keys()))
+        raise f.wrong(lane, got, algebra.state(dict(wanted.keys())), "the state")
 
 
 def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:

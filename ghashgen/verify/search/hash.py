@@ -30,7 +30,7 @@ def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
         Refutation: there is none.
     """
     refused: Refutation | None = None
-    for data in certificates(image, meaning, abi):
+    for data in certificates(Checker(image, meaning, {}), abi):
         try:
             Checker(image, meaning, read_certificate(data)).check()
         except Refutation as error:
@@ -40,13 +40,13 @@ def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
     raise refused or unsupported("search: no invariant of the loop")
 
 
-def certificates(image: Image, meaning: Meaning, abi: str) -> Iterator[dict[str, Any]]:
+def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """Yield certificates of a function, each of which may or may not be right.
 
     Raises:
         Refutation: there is a loop of which nothing is understood.
     """
-    checker = Checker(image, meaning, {})
+    image, meaning = checker.image, checker.meaning
     if not meaning.numbers:
         yield EMPTY
         return

@@ -18,7 +18,6 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
@@ -27,7 +26,6 @@ from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flow import Flow, flow_of
 
 MOST_LOOPS = 12
@@ -36,8 +34,9 @@ MOST_LOOPS = 12
 class Search:
     """A certificate as far as it is found."""
 
-    def __init__(self, image: Image, meaning: Meaning, abi: str, say: Callable[..., None]) -> None:
-        self.checker, self.meaning, self.say = Checker(image, meaning, {}), meaning, say
+    def __init__(self, checker: Checker, abi: str, say: Callable[..., None]) -> None:
+        self.checker, self.meaning, self.say = checker, checker.meaning, say
+        image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
         self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
         self.after = successors(self.flow)
@@ -221,11 +220,11 @@ def _held(state: State, place: str) -> Any:
 
 
 def certificate(
-    image: Image, meaning: Meaning, abi: str, say: Callable[..., None] = lambda *words: None
+    checker: Checker, abi: str, say: Callable[..., None] = lambda *words: None
 ) -> dict[str, Any]:
     """Return a certificate of a message's function, which may or may not be right.
 
     Raises:
         Refutation: none was found.
     """
-    return Search(image, meaning, abi, say).run()
+    return Search(checker, abi, say).run()

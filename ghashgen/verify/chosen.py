@@ -1,0 +1,101 @@
+"""Runs a function at chosen numbers, from its entry to its return, without a certificate.
+
+For tests that want a few lengths, and to show where a function of which no certificate is accepted
+is wrong: a length says more than "no invariant".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.checking import Way, all_of, run_at
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.power import EXPONENT
+from ghashgen.verify.x86_64.elf import Image
+
+LENGTH = "length"
+
+USUAL = {"iv_length": 16, "aad_length": 20, "tag_length": 16}
+"""What a function's other numbers are; any that is not listed is the least that it may be."""
+
+EXPONENTS = (0, 1, 2, 3, 5, 6, 255, 1 << 63, (1 << 64) - 1)
+"""Exponents that tell right code from wrong code."""
+
+MOST_UNFOLLOWED = 3
+"""Runs in a row that say nothing, after which no more are tried."""
+
+LENGTHS = range(400)
+"""Lengths in bytes that are tried after the telling ones."""
+
+MOST_STEPS = 300_000
+"""Instructions of all runs, after which no more are tried: some seconds."""
+
+
+def at_lengths(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int]) -> Way:
+    """Run a function at these lengths in bytes, as far as there may be such ones.
+
+    Raises:
+        Refutation: at one it is wrong; or there may be none of them.
+    """
+    ways, other = [], {}
+    for length in lengths:
+        own = meaning()
+        if length % own.multiple == 0:
+            other = {n: USUAL.get(n, low) for n, (low, _) in own.numbers.items() if n != LENGTH}
+            ways.append(run_at(image, meaning, {LENGTH: length // own.multiple, **other}))
+    if not ways:
+        raise unsupported("no length is chosen that there may be: there is nothing to prove")
+    said = [f"{len(ways)} chosen", *(f"{name} = {n}" for name, n in other.items())]
+    return replace(all_of(ways), numbers=", ".join(said))
+
+
+def telling(
+    image: Image, blocks: int, meaning: Callable[[], Meaning], refused: Refutation
+) -> Refutation:
+    """Return the most telling refutation of a function of which no certificate is accepted.
+
+    Its loop takes `blocks` blocks in a turn. A run at known numbers tells most: that one is wrong,
+    else that one is not followed. `refused` is why the last certificate was not accepted.
+    """
+    unfollowed: Refutation | None = None
+    row = steps = 0
+    for numbers in _choices(meaning(), blocks):
+        try:
+            steps += run_at(image, meaning, numbers).steps
+            row = 0
+        except Refutation as error:
+            if error.category is not Category.UNSUPPORTED:
+                return error
+            unfollowed, row = unfollowed or error, row + 1
+        if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
+            break
+    if unfollowed is not None and refused.category is Category.UNSUPPORTED:
+        return unfollowed
+    return refused
+
+
+def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
+    usual = {n: USUAL.get(n, low) for n, (low, _) in meaning.numbers.items()}
+    if EXPONENT in usual:
+        yield from ({EXPONENT: n} for n in EXPONENTS)
+    elif LENGTH in usual:
+        lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
+        for length in dict.fromkeys(lengths):
+            if length % meaning.multiple == 0:
+                yield usual | {LENGTH: length // meaning.multiple}
+    else:
+        yield usual
+
+
+def _longer(blocks: int) -> Iterator[int]:
+    for turns in (3, 4, 5, 8, 9, 16, 17):
+        yield from (turns * blocks * BLOCK_BYTES + extra for extra in (0, 16, 37, 48))
+
+
+def telling_lengths(blocks: int) -> list[int]:
+    """Return lengths in bytes on both sides of every boundary of the control flow."""
+    group = blocks * BLOCK_BYTES
+    around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
+    lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
+    return sorted(lengths | {max(0, base - 1) for base in around})
