@@ -17,7 +17,7 @@ from ghashgen.support.registry import exported, found
 DEFAULT = "hash"
 """The default family of files and choices."""
 
-SHARED = ("aes",)
+SHARED = ("aes", "bytes")
 """Folders that are parts of families, and none themselves."""
 
 
