@@ -19,5 +19,7 @@ FAMILY = Family(
     line=line,
     notes=notes,
     loop="crypt",
-    facets={},
+    facets={
+        "validation": "ghashgen.check.validation.ctr",
+    },
 )
