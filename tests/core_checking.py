@@ -11,20 +11,14 @@ from verify_objects import assembled
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.selection import catalogue
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificate, certificates
-from ghashgen.verify.uncovered import prove_function
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from ghashgen.verify.x86_64.elf import Image, load_image
-
-DECIDED = {"engine": prove_function, "certificates": Certified().prove}
-"""What proves a function, by name: the engine of functions that the rules do not cover, and the
-rules behind a search."""
 
 GENERATED = Path(__file__).parent.parent / "generated"
 

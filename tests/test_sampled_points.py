@@ -33,7 +33,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning.algebra import Algebra
 
 pytestmark = needs_emulator
 

@@ -24,8 +24,8 @@ from ghashgen.output.artefact import sha256
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import state_folder
 from ghashgen.support.sealed import KEY, KEY_BYTES, Seal, seal_of
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import Proof, Prove, prove_object
+from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL, OTHER = "ghash_avx_k_clmul1_x1", "ghash_avx_schoolbook_clmul2_x1"
 

@@ -17,9 +17,9 @@ from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import SECRET, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, UndecidedError
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.statements.hash import KernelSpec
 from ghashgen.verify.x86_64.rows.table import step_of
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED

@@ -21,8 +21,8 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.hash import entries
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning import algebra
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.prove import prove_object
@@ -420,8 +420,8 @@ def test_a_place_far_away_is_not_anothers() -> None:
 def test_the_factor_of_combine_is_no_power_of_h() -> None:
     names = Names(Algebra(Order.REFLECTED))
     terms = names.terms
-    basis = entries._basis_products(Order.REFLECTED)
-    squared = moves_of(lambda value: entries._diagonal(basis, value))
+    basis = algebra._basis_products(Order.REFLECTED)
+    squared = moves_of(lambda value: algebra._diagonal(basis, value))
     first, factor = (terms.moves(terms.entry("B", k), squared) for k in (1, 0))
     assert names.power(first) is terms.entry("B", 2)
     assert names.power(factor) is factor

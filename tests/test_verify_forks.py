@@ -19,9 +19,9 @@ from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.term import DATA, SECRET, Kind, Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import Variables
-from ghashgen.verify.gcm.table import COUNTER
 from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.letters import COUNTER
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.entry import entered

@@ -13,15 +13,7 @@ from dataclasses import replace
 import pytest
 from test_verify_gcm_messages import SMALL, proved, text_of
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.proofs import statement
-from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import RAW, Term
-from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.engine.resume import copied
-from ghashgen.verify.gcm.named import MessageEntry
-from ghashgen.verify.x86_64.elf import load_image
 
 Edit = tuple[str, str]
 """A text of the function, and what stands there instead."""
@@ -267,18 +259,3 @@ def test_nothing_secret_is_left_on_any_way_out(label: str) -> None:
     else:
         assert refutation is not None
         assert refutation.category == Category.WIPE
-
-
-def test_a_run_that_is_taken_up_again_reads_by_its_own_lengths() -> None:
-    stated = statement(SMALL, SMALL.name, "sysv")
-    (seal,) = (f for f in stated.functions if f.operation == "seal")
-    elf = assemble_text(find_nasm(), SMALL.name, text_of(SMALL), "elf64")
-    prover: Prover[MessageEntry] = Prover(load_image(elf), stated, seal)
-    entry = prover.start({"iv_length": 12, "aad_length": 0, "length": 32})
-    other = copied(entry)
-    other.numbers["length"] = 20
-    whole, part = (e.machine.memory.regions["input"].cell(1) for e in (entry, other))
-    assert isinstance(whole, Term)
-    assert isinstance(part, Term)
-    assert not whole.deps & RAW
-    assert part.deps & RAW

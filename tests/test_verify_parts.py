@@ -3,8 +3,6 @@
 import ast
 import random
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from verify_objects import ASM
@@ -22,9 +20,8 @@ from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError, Term
+from ghashgen.verify.core.term import CALLER, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     RANGES,
@@ -35,11 +32,9 @@ from ghashgen.verify.core.values import (
     mask_number,
     subtract,
 )
-from ghashgen.verify.engine import induction
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
+from ghashgen.verify.meaning.algebra import KINDS, Algebra
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.statements.hash import parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
@@ -308,7 +303,7 @@ def test_an_address_from_a_secret_is_no_constant_time() -> None:
 
 
 def terms() -> Terms:
-    return Naming(Algebra(Order.REFLECTED)).terms
+    return Names(Algebra(Order.REFLECTED)).terms
 
 
 def test_equal_terms_are_one_object_and_opaque_ones_equal_nothing() -> None:
@@ -333,24 +328,6 @@ def test_or_is_a_sum_only_where_it_is_one() -> None:
         t.form(t.either(a, shifted))
 
 
-def test_a_state_that_is_multiplied_again_gets_a_name() -> None:
-    naming = Naming(Algebra(Order.REFLECTED))
-    t = naming.terms
-    state = naming.algebra.state({"X": 2, "C1": 1})
-
-    def product(a: object, power_of_h: int) -> object:
-        return [t.clmul(a, i, t.entry("B", power_of_h), j) for i in (0, 1) for j in (0, 1)]  # type: ignore[arg-type]
-
-    once = t._make("state", (), MASK128, DATA)
-    once.form = state
-    for lane in product(once, 1):  # type: ignore[attr-defined]
-        assert t.form(lane).degree == 2
-    assert naming.defined == {"Z1": {"X": 2, "C1": 1}}
-    assert naming.position("Z1", {"X": -1}) == 1
-    assert naming.position("Z1", {"X": -2}) is None
-    assert sorted(naming.leaves("Z1")) == ["C1", "X"]
-
-
 def test_what_the_caller_left_is_public_and_useless() -> None:
     t = terms()
     left = t.caller("rax", 64)
@@ -365,24 +342,3 @@ def test_the_list_of_instructions_names_the_usual_ones_only() -> None:
     assert {"pclmulqdq", "vpclmulqdq", "vpshufb", "vpternlogq", "pxor"} <= dataflow.listed()
     assert not {"div", "vpgatherdd", "bswap", "movaps"} & dataflow.listed()
     assert not dataflow.listed() & dataflow.no_operands()
-
-
-def test_the_attempt_that_got_furthest_says_why_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six attempts: any length at once, and split by its rest, from two, three and four groups."""
-    steps = iter([5, 9, 40, 1, 40, 2])
-    prover = SimpleNamespace(executed=0, at=0)
-
-    def descend(prover: Any, course: Course, length: Affine) -> list[Affine]:
-        taken = next(steps)
-        prover.executed += taken
-        prover.at = length.low
-        raise UndecidedError(f"after {taken}")
-
-    monkeypatch.setattr(induction, "_descend", descend)
-    with pytest.raises(Refutation) as refused:
-        induction._all_lengths(prover, Course(Claim(1, 1 << 20, "length"), 32))  # type: ignore[arg-type]
-    assert refused.value.message == (
-        "induction: after 40 (other attempts: after 9; after 5; after 2; after 1)"
-    )
-    assert refused.value.at == 3 * 32
-    assert next(steps, None) is None

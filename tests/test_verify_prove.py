@@ -9,9 +9,9 @@ from verify_objects import ASM, assembled, edited, original
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.hash import KernelSpec
 
 FUNCTION, MEMORY, ABI = Category.FUNCTION, Category.MEMORY, Category.ABI
 TIMING = Category.TIMING

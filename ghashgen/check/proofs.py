@@ -23,9 +23,9 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
 from ghashgen.verify.certified import Certified, Searching, names_of
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.core import Statement
 
 
 def require_provable(kernels: Iterable[Point]) -> None:

@@ -31,7 +31,7 @@ from msgspec import Struct
 from ghashgen.check.claims.registry import claims, claims_of
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import ZERO
+from ghashgen.verify.meaning.algebra import ZERO
 
 _UNLIKE, _REMEDY = "is no statement", "see docs/proof.md for an example"
 

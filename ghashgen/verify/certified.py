@@ -5,7 +5,7 @@
     certified.found
 
 The rules decide (`ghashgen.verify.checking`), whoever wrote a certificate. The search can only fail
-to find one. A function that the rules do not cover is proved as before (`uncovered`).
+to find one.
 """
 
 import json
@@ -18,12 +18,10 @@ from typing import Any
 
 from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths, telling
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.operations import TEXTS, meaning_of
+from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
-from ghashgen.verify.uncovered import prove_function
 from ghashgen.verify.x86_64.elf import Image
 
 
@@ -58,27 +56,23 @@ class Certified:
             Refutation: it is not proved.
         """
         began = time.perf_counter()
-        try:
-            numbers = meaning_of(spec, function).numbers
-        except Refutation:
-            return prove_function(image, spec, function, lengths)
 
         def meaning() -> Meaning:
-            return meaning_of(spec, function)
+            return spec.meaning(function)
 
-        all_lengths = lengths is None or LENGTH not in numbers
         try:
+            own = meaning()
+            all_lengths = lengths is None or LENGTH not in own.numbers
             if all_lengths:
                 way = self._by_certificate(image, spec, function.symbol, meaning)
             else:
                 way = at_lengths(image, meaning, lengths or [])
         except Refutation as error:
             error.symbol = function.symbol
-            if error.category is Category.UNSUPPORTED and function.symbol in self.searched:
-                return prove_function(image, spec, function, lengths)
             raise
         method = "certificate" if all_lengths else "execution"
-        calls = (", apart", ", in place") if function.operation in TEXTS else ("",)
+        one_buffer = any(buffer.over for buffer in own.buffers.values())
+        calls = (", apart", ", in place") if one_buffer else ("",)
         return FunctionProof(
             function.symbol,
             function.operation,
@@ -149,6 +143,6 @@ def names_of(spec: Statement) -> frozenset[str]:
     names: set[str] = set()
     for function in spec.functions:
         with suppress(Refutation):
-            meaning_of(spec, function)
+            spec.meaning(function)
             names.add(function.symbol)
     return frozenset(names)

@@ -21,11 +21,10 @@ from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.machine import text_of as nasm_text
@@ -90,10 +89,10 @@ def check_function(
     """
     symbol = function.symbol
     try:
-        meaning_of(spec, function)
+        spec.meaning(function)
         if symbol not in certificates:
             raise unsupported(f"no certificate of {symbol}")
-        way = check_way(image, lambda: meaning_of(spec, function), certificates[symbol])
+        way = check_way(image, lambda: spec.meaning(function), certificates[symbol])
     except Refutation as error:
         error.symbol = symbol
         raise

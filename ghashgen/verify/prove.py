@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.theorems import THEOREMS, FunctionProof, Proof
 from ghashgen.verify.x86_64.elf import Image, load_image
 

@@ -4,8 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.engine.behind import Behind
-from ghashgen.verify.engine.family import Statement
+from ghashgen.verify.statements.core import Statement
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
 """What holds for every length covered; "wipe" joins them if the spec asks for it."""
@@ -33,17 +32,13 @@ def theorems_of(spec: Statement) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FunctionProof:
-    """The proof of one function, with its cost in instructions and seconds.
-
-    `behind` has those of the second line, if there is one. The seconds here include them.
-    """
+    """The proof of one function, with its cost in instructions and seconds."""
 
     symbol: str
     operation: str
     theorems: tuple[Theorem, ...]
     instructions: int
     seconds: float
-    behind: Behind | None = None
 
 
 @dataclass(frozen=True)
@@ -91,8 +86,6 @@ class Proof:
                 f"{function.seconds:.2f} s"
             )
             lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
-            if function.behind is not None:
-                lines.append(f"    {function.behind}")
         if self.unstated:
             lines.append(f"  nothing is stated or proved about {', '.join(self.unstated)}")
         if self.refutation is not None:

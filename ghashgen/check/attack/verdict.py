@@ -6,8 +6,8 @@ from typing import Protocol
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.chosen import telling_lengths
-from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.core import Statement
 
 SECONDS = 120
 """Longer than any kernel's proof takes."""

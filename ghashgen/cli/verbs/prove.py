@@ -138,15 +138,6 @@ def _print(verdicts: list[Verdict]) -> None:
     proved = sum(verdict.proved for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
-    behind = [f.behind for verdict in verdicts for f in verdict.functions if f.behind]
-    ran: dict[str, int] = {}
-    for item in behind:
-        ran[item.unit] = ran.get(item.unit, 0) + item.numbers
-    if not behind:
-        return
-    again = " and ".join(counted(n, unit.removesuffix("s")) for unit, n in ran.items())
-    total, spent = (sum(item.seconds for item in items) for items in (verdicts, behind))
-    say(f"beyond the induction, {again} followed without it: {spent:.1f} of {total:.1f} s of work")
 
 
 def _say_origin(proved: proofs.Proved) -> None:

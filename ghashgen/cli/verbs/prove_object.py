@@ -31,10 +31,10 @@ from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
 from ghashgen.verify.certified import Certified, names_of
 from ghashgen.verify.checking import text_of
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.statements.hash import KernelSpec
 
 
 def _conventions() -> tuple[str, ...]:

@@ -46,7 +46,7 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class Difference:
-    """A wrong result, for `ghashgen.verify.hash.difference` to explain."""
+    """A wrong result, for `ghashgen.verify.difference` to explain."""
 
     meaning: Any
     """The function's meaning, which knows what the names of values stand for."""

@@ -15,8 +15,8 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Value
 from ghashgen.verify.core.zeros import all_of, bits_of
-from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.meaning.hashing import size_of
+from ghashgen.verify.meaning.letters import GIVEN
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
 from ghashgen.verify.rules.state import State

@@ -18,7 +18,7 @@ from ghashgen.verify.core.refutation import Category, Difference, Refutation, un
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.hash.spec import KINDS
+from ghashgen.verify.meaning.algebra import KINDS
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import Assertion

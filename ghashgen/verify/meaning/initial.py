@@ -14,12 +14,11 @@ from ghashgen.verify.core.numbers import combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, Value
-from ghashgen.verify.gcm.cipher import encrypted
-from ghashgen.verify.gcm.counter import IV_BYTES
-from ghashgen.verify.gcm.table import MASK
-from ghashgen.verify.meaning.counters import BASE, Counters
+from ghashgen.verify.meaning.cipher import encrypted
+from ghashgen.verify.meaning.counters import BASE, IV_BYTES, Counters
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.state import State
 

@@ -1,5 +1,7 @@
 """Whole messages of AES-GCM: seal and open (SP 800-38D, 7.1 and 7.2)."""
 
+from typing import TYPE_CHECKING
+
 from ghashgen.verify.core.limits import (
     DONE,
     EVERY,
@@ -9,7 +11,6 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
@@ -28,6 +29,9 @@ from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 LIMITS = {
     "iv_length": (1, GREATEST_OTHER),
@@ -48,7 +52,7 @@ def check_nothing(state: State, text: Text, *buffers: str) -> None:
         raise Refutation(Category.FUNCTION, "something is written, though a length is refused")
 
 
-def message_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what seal or open means."""
     sealing = function.operation == "seal"
     names, table, keys = shared(spec)

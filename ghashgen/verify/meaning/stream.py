@@ -16,10 +16,10 @@ from ghashgen.verify.core.numbers import Number, combined, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.meaning.counters import KEPT, Counters
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.hashing import STATE
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.status import check_status, number_of, one_of
 from ghashgen.verify.rules.state import State

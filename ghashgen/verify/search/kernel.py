@@ -10,15 +10,14 @@ from ghashgen.verify.certified import Certified
 from ghashgen.verify.checking import ALIGNED, CALLED, RESIDUES, SCHEMA, check_case
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
-from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
+from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.flow import flow_of
@@ -44,7 +43,7 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     Raises:
         Refutation: none is accepted, or the rules do not cover the function.
     """
-    meaning_of(spec, function)
+    spec.meaning(function)
     certified = Certified()
     certified.prove(image, spec, function)
     return certified.found

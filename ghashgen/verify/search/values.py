@@ -16,11 +16,11 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.variables import Variables, replaced
-from ghashgen.verify.gcm.table import COUNTER, IV
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.flow import MASK, VECTOR

@@ -48,6 +48,12 @@ from ghashgen.algebra.ops.forms import (
 )
 from ghashgen.verify.core.moves import moves_of
 
+KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
+"""What a cell of a table may hold."""
+
+ZERO = "0"
+"""The kind of a cell of zeros."""
+
 Q_REFLECTED = 0xC200000000000000
 """bitreflect64(Q >> 1)."""
 

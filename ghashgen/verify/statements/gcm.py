@@ -1,28 +1,43 @@
 """What an AES-GCM kernel claims.
 
-Like a hash (`ghashgen.verify.hash.spec`), with a key size, and with round keys among the table's
-cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
+Like a hash (`ghashgen.verify.statements.hash`), with a key size, and with round keys among the
+table's cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.aes import ROUNDS
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.engine.family import Function, Meaning
-from ghashgen.verify.gcm import operations
-from ghashgen.verify.gcm.table import ROUND_KEY
-from ghashgen.verify.hash import spec as hashes
+from ghashgen.verify.meaning import operations
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.letters import ROUND_KEY
+from ghashgen.verify.statements import hash as hashes
+
+_CRYPT = ("table", "counter", "state", "input", "output", "length")
+_MORE = ("table", "stream", "input", "output", "length")
+_SEAL = ("table", "iv", "iv_length", "aad", "aad_length", "input", "length", "output", "tag")
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
-    name: operation.takes for name, operation in operations.OPERATIONS.items()
+    "init": ("table", "key"),
+    "encrypt": _CRYPT,
+    "decrypt": _CRYPT,
+    "seal": _SEAL,
+    "open": (*_SEAL, "tag_length"),
+    "start": ("table", "stream", "iv", "iv_length"),
+    "aad": ("table", "stream", "aad", "aad_length"),
+    "encrypt_more": _MORE,
+    "decrypt_more": _MORE,
+    "finish": ("table", "stream", "tag"),
+    "verify": ("table", "stream", "tag", "tag_length"),
+    **{name: hashes.OPERATIONS[name] for name in ("update", "power", "combine")},
 }
 """The operations, each with its parameters in the order of this package's own interface.
-`ghashgen.verify.gcm.operations` defines them.
+`ghashgen.verify.meaning.operations` says what they mean.
 """
 
 
@@ -31,18 +46,6 @@ class GcmFunction(hashes.FunctionSpec):
     """One exported function: what it does, its symbol, its parameters in order."""
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
-
-    in_place: bool = False
-    """Whether the statement covers only input and output in one buffer. If false, both cases are
-    proved.
-    """
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.in_place and "output" not in self.parameters:
-            raise GhashgenError(
-                f"{self.symbol}: in_place, without an output", f"leave it out for {self.operation}"
-            )
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,13 @@ class GcmSpec:
         cells = enumerate(self.cells)
         return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
 
-    def meaning(self, function: Function, cutting: bool) -> Meaning[Any]:
-        """Return what one of the functions means, for the prover."""
-        assert isinstance(function, GcmFunction)
-        return operations.OPERATIONS[function.operation](self, function, cutting)
+    def meaning(self, function: GcmFunction) -> Function:
+        """Return what one of the functions means, whether input and output are two buffers or one.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        return operations.meaning_of(self, function)
 
 
 def parse_cell(text: str) -> tuple[str, int] | None:

@@ -3,9 +3,8 @@
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.words import LETTER as SUM_LETTER
-from ghashgen.verify.gcm.cipher import BOX_LETTER, boxes
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.meaning.algebra import Algebra
+from ghashgen.verify.meaning.cipher import BOX_LETTER
 
 ROUND_KEY = "key"
 """The kind of a table entry that is a round key."""
@@ -54,8 +53,3 @@ class GcmAlgebra(Algebra):
         if kind == ROUND_KEY:
             return variable(f"{ROUND_KEY_LETTER}{power}")
         return super()._define(kind, power)
-
-
-def naming(algebra: GcmAlgebra) -> Naming:
-    """Return an empty pool of terms with the S-box, and its recogniser of values."""
-    return Naming(algebra, (boxes().kind,), WORDS)

@@ -4,30 +4,30 @@ A spec names the functions in an object file and their parameters, the bit order
 the key material in each 16-byte cell of the table. It can describe kernels that this package did
 not emit: `ghashgen.check.statements` reads it from a file.
 
-`ghashgen.verify.hash.entries` defines the kinds of cell.
+`ghashgen.verify.meaning.algebra` defines the kinds of cell.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.engine.family import Function, Meaning
-from ghashgen.verify.hash import operations
-
-KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
-"""What a cell of the table may hold (see `ghashgen.verify.hash.entries`)."""
-
-ZERO = "0"
-"""The kind of a cell of zeros."""
+from ghashgen.verify.meaning import hash
+from ghashgen.verify.meaning.algebra import KINDS, ZERO
+from ghashgen.verify.meaning.function import Function
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
-    name: operation.takes for name, operation in operations.OPERATIONS.items()
+    "init": ("table", "subkey"),
+    "mul": ("table", "state"),
+    "update": ("table", "state", "input", "length"),
+    "column": ("table", "state", "input", "length"),
+    "power": ("table", "result", "exponent"),
+    "combine": ("state", "addend", "factor"),
 }
 """The operations, each with its parameters in the order of this package's own interface.
-`ghashgen.verify.hash.operations` defines them.
+`ghashgen.verify.meaning.hash` says what they mean.
 """
 
 ROWS = tuple(BLOCK_BYTES << i for i in range(1, 4))
@@ -136,10 +136,13 @@ class KernelSpec:
                 f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
             )
 
-    def meaning(self, function: Function, cutting: bool) -> Meaning[Any]:
-        """Return what one of the functions means, for the prover."""
-        assert isinstance(function, FunctionSpec)
-        return operations.meaning_of(self, function, cutting)
+    def meaning(self, function: FunctionSpec) -> Function:
+        """Return what one of the functions means.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        return hash.meaning_of(self, function)
 
 
 def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:

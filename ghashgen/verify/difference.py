@@ -7,52 +7,43 @@ The prover calls nothing here: it has already refused, and remembers what it com
 only adds words to the refutation, and cannot affect a proof.
 """
 
-from collections.abc import Mapping
-
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.explanation import Explanation
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
-from ghashgen.verify.gcm.table import WORDS
-from ghashgen.verify.hash.naming import Naming
+from ghashgen.verify.meaning.letters import WORDS
 from ghashgen.verify.meaning.names import Names
 
 Pair = tuple[str, str]
 
-PLACES = {**WORDS, "T": "block {} of the text", "u": "what a loop keeps, {}"}
-"""What the checker's names are called."""
+SPOKEN = {
+    **WORDS,
+    "B": "H^{}",
+    "C": "block {}",
+    "P": "the partial block",
+    "X": "the state on entry",
+    "Y": "the addend",
+    "u": "what a loop keeps, {}",
+}
+"""What variables are called, by their letter; {} stands for the number."""
 
 BLOCKS = "CTVD"
-"""The letters of its blocks."""
+"""The letters of blocks, whose names have their place in bytes."""
 
 
-def spoken(name: str, words: Mapping[str, str]) -> str:
-    """Return a variable in words: the family's own, or the hash's."""
-    name = _numbered(name, words)
-    number = name[1:]
-    if name[0] in words:
-        return words[name[0]].format(number)
-    if name in ("B0", "Y"):
-        return "the factor" if name == "B0" else "the addend"
-    match name[0]:
-        case "B":
-            return f"H^{number}"
-        case "C":
-            return f"block {number}"
-        case "P":
-            return "the partial block"
-        case "X":
-            return "the state on entry"
-        case "Y":
-            return "the state at the last loop head"
-    return "the state so far"
+def spoken(name: str) -> str:
+    """Return a variable in words."""
+    if name == "B0":
+        return "the factor"
+    name = _numbered(name)
+    return SPOKEN.get(name[0], "the state so far").format(name[1:])
 
 
-def _numbered(name: str, words: Mapping[str, str]) -> str:
-    """Return a block's variable with its number, where the checker has its place in bytes."""
-    if words is PLACES and name[0] in BLOCKS and name[1:].isdecimal():
+def _numbered(name: str) -> str:
+    """Return a block's variable with its number in place of its place."""
+    if name[0] in BLOCKS and name[1:].isdecimal():
         return f"{name[0]}{int(name[1:]) // BLOCK_BYTES + 1}"
     return name
 
@@ -71,8 +62,8 @@ def _differing_pairs(got: Form, wanted: Form) -> list[Pair | tuple[str]]:
     return pairs
 
 
-def _say(pair: Pair | tuple[str], got: Form, wanted: Form, words: Mapping[str, str]) -> str:
-    what = " times ".join(spoken(name, words) for name in reversed(pair))
+def _say(pair: Pair | tuple[str], got: Form, wanted: Form) -> str:
+    what = " times ".join(spoken(name) for name in reversed(pair))
     table_got = got.quadratic if len(pair) == 2 else got.linear
     table_wanted = wanted.quadratic if len(pair) == 2 else wanted.linear
     if pair not in table_wanted and pair[0] not in table_wanted:
@@ -88,34 +79,32 @@ def _first_difference(got: Form, wanted: Form) -> int:
     return next(bit for bit in range(delta.width) if delta.slice(bit, 1) != Form(1))
 
 
-def _dotted(form: Form, bit: int, words: Mapping[str, str]) -> set[tuple[str, ...]]:
+def _dotted(form: Form, bit: int) -> set[tuple[str, ...]]:
     """Return the monomials of a bit as ("B3.17", "C2.5"): bit 17 of B3 times bit 5 of C2."""
     return {
-        tuple(f"{_numbered(name, words)}.{k}" for name, k in factors)
+        tuple(f"{_numbered(name)}.{k}" for name, k in factors)
         for factors in monomials_of(form, bit)
     }
 
 
-def _parts(naming: Naming | Names, pair: Pair) -> frozenset[Pair]:
+def _parts(names: Names, pair: Pair) -> frozenset[Pair]:
     """Return a product as those of the values that its second factor is a sum of.
 
     The prover has freed its forms. Those computed again name the same sums anew.
     """
     power, name = pair
-    if name not in naming.defined or not power[1:].isdecimal():
+    if name not in names.defined or not power[1:].isdecimal():
         return frozenset({pair})
-    inner = ((f"B{int(power[1:]) + m}", v) for v, m in naming.defined[name].items())
-    return frozenset(part for one in inner for part in _parts(naming, one))
+    inner = ((f"B{int(power[1:]) + m}", v) for v, m in names.defined[name].items())
+    return frozenset(part for one in inner for part in _parts(names, one))
 
 
-def _origin(
-    naming: Naming | Names, lane: Lane, pair: Pair | tuple[str], wanted: Form
-) -> int | None:
+def _origin(names: Names, lane: Lane, pair: Pair | tuple[str], wanted: Form) -> int | None:
     """Return the earliest instruction whose value contains the product that should not occur."""
     if not isinstance(lane, Term) or len(pair) != 2 or pair in wanted.quadratic:
         return None
 
-    wrong = _parts(naming, pair)
+    wrong = _parts(names, pair)
     best: Term | None = None
     stack, seen = [lane], set()
     while stack:
@@ -125,10 +114,10 @@ def _origin(
         seen.add(term)
         if term.op == "clmul":
             try:
-                form = naming.terms.form(term)
+                form = names.terms.form(term)
             except NotPolynomialError:
                 continue
-            if any(wrong <= _parts(naming, p) for p in form.quadratic) and (
+            if any(wrong <= _parts(names, p) for p in form.quadratic) and (
                 best is None or term.serial < best.serial
             ):
                 best = term
@@ -143,23 +132,21 @@ def explain(refutation: Refutation | None) -> None:
     """
     if refutation is None or refutation.difference is None:
         return
-    meaning = refutation.difference.meaning
-    naming = getattr(meaning, "naming", None) or getattr(meaning, "names", None)
-    if not isinstance(naming, Naming | Names):
+    names = getattr(refutation.difference.meaning, "names", None)
+    if not isinstance(names, Names):
         return
-    words = naming.words if isinstance(naming, Naming) else PLACES
     difference, refutation.difference = refutation.difference, None
     got, wanted = difference.got, difference.wanted
     if got == wanted:
         return
     bit = _first_difference(got, wanted)
-    ours, theirs = _dotted(got, bit, words), _dotted(wanted, bit, words)
+    ours, theirs = _dotted(got, bit), _dotted(wanted, bit)
     extra, missing = sorted(ours - theirs), sorted(theirs - ours)
     pairs = _differing_pairs(got, wanted)
-    said = "; ".join(_say(pair, got, wanted, words) for pair in pairs[:3])
+    said = "; ".join(_say(pair, got, wanted) for pair in pairs[:3])
     if len(pairs) > 3:
         said += f"; and {len(pairs) - 3} more"
-    found = (_origin(naming, difference.lane, pair, wanted) for pair in pairs)
+    found = (_origin(names, difference.lane, pair, wanted) for pair in pairs)
     at = min((at for at in found if at is not None), default=None)
     sample = " · ".join((extra or missing)[0]) or "1"
     refutation.message += f": {said or 'a constant differs'} (bit {bit}, monomial {sample})"

@@ -1,1 +1,0 @@
-"""A toy family: kernels that copy so many blocks."""
