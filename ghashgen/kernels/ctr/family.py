@@ -20,6 +20,7 @@ FAMILY = Family(
     notes=notes,
     loop="crypt",
     facets={
+        "claims": "ghashgen.check.claims.ctr",
         "validation": "ghashgen.check.validation.ctr",
     },
 )
