@@ -22,5 +22,6 @@ FAMILY = Family(
     facets={
         "claims": "ghashgen.check.claims.ctr",
         "validation": "ghashgen.check.validation.ctr",
+        "contest": "ghashgen.lab.bench.families.ctr",
     },
 )
