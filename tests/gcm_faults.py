@@ -14,7 +14,8 @@ import pytest
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.aes import cipher, counters, expansion
+from ghashgen.kernels.aes import cipher, counters, expansion, rest
+from ghashgen.kernels.bytes import store as partial
 from ghashgen.kernels.bytes.exact import Exact
 from ghashgen.kernels.gcm.functions import open as opening
 from ghashgen.kernels.gcm.functions import start as starting
@@ -23,9 +24,7 @@ from ghashgen.kernels.gcm.parts import (
     clear,
     directions,
     lengths,
-    partial,
     pieces,
-    rest,
     start,
     stream,
     tag,

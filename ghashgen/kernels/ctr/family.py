@@ -9,6 +9,7 @@ from ghashgen.kernels.ctr.words import line, notes, words
 
 FAMILY = Family(
     name=CtrKernel.family,
+    order=30,
     title="AES-CTR",
     axes=AXES,
     make=CtrKernel,
