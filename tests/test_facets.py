@@ -23,7 +23,8 @@ from dataclasses import replace
 from ghashgen.kernels.hash.family import FAMILY as MODEL
 
 FACETS = {{**MODEL.facets, {changes}}}
-FAMILY = replace(MODEL, name="{name}", order=90, facets={{k: v for k, v in FACETS.items() if v is not None}})
+FACETS = {{k: v for k, v in FACETS.items() if v is not None}}
+FAMILY = replace(MODEL, name="{name}", order=90, facets=FACETS)
 """
 
 Plant = Callable[[str, str], None]

@@ -185,10 +185,10 @@ def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
     found: dict[tuple[str, int, str], Cost] = {}
     for entry in kernels:
         axes, group = entry.axes, entry.counts.group
+        if axes.get("op") != GHASH:
+            continue
         key = entry.isa, int(axes["blocks"]), str(axes["multiply"])
         if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
-            continue
-        if axes.get("op") != GHASH:
             continue
         cost = Cost(*key, entry.name, group.instructions, group.classes["clmul"])
         if key not in found or cost.instructions < found[key].instructions:
