@@ -15,6 +15,7 @@ from emulating import needs_emulator
 
 from ghashgen.check.claims.ctr import CtrFile, stated
 from ghashgen.check.proofs import statement
+from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.check.validation import ctr, pyca
 from ghashgen.check.validation.gcm.oracle import stepped
 from ghashgen.check.validation.runners import Emulated, Runner, native
@@ -290,11 +291,13 @@ FILE = {
 }
 
 
-def test_a_statement_of_a_file_is_that_of_a_kernel() -> None:
+def test_a_statement_of_a_file_is_that_of_a_kernel(tmp_path: Path) -> None:
     spec = stated(CtrFile(**FILE))  # type: ignore[arg-type]
     emitted = statement(CtrKernel(128, "avx", 8), "k", "sysv", 16)
     assert isinstance(emitted, CtrSpec)
     assert spec == replace(emitted, name="k", functions=())
+    (tmp_path / "k.toml").write_text(statement_text(emitted), encoding="utf-8")
+    assert load_spec(tmp_path / "k.toml") == emitted
 
 
 @pytest.mark.parametrize(
@@ -315,5 +318,5 @@ def test_a_statement_that_makes_no_sense_is_refused(change: dict[str, object], c
 
 
 def test_a_cell_is_a_round_key_or_nothing() -> None:
-    assert (parse_cell("key12"), parse_cell("-")) == (12, None)
+    assert (parse_cell("key12"), parse_cell("-")) == (("key", 12), None)
     assert cipher.ROUNDS == {128: 10, 192: 12, 256: 14}

@@ -81,7 +81,6 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     terms = names.terms
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
     keys = expanded(terms, lanes, spec.key_bytes)
-    cells = {k: number for k, number in enumerate(spec.cells) if number is not None}
     return Function(
         function.symbol,
         spec.abi,
@@ -95,13 +94,13 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
         {},
         (),
         (),
-        lambda f, state: check_keys(f, state, cells, keys),
+        lambda f, state: check_keys(f, state, spec.round_keys, keys),
     )
 
 
 def _crypt(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
-    cells = [None if number is None else keys[number] for number in spec.cells]
+    cells = [None if cell is None else keys[cell[1]] for cell in spec.cells]
     counters, read = Counters(names, keys), Blocks(TEXT, "input")
     # What is read has names, and what is written needs none: nothing reads it again.
     text = Text(names, counters, read, read)

@@ -1,6 +1,6 @@
 """What an AES-CTR kernel claims: a key size, and where the table has its round keys.
 
-`cells[c]` is the number of the round key at byte 16·c of the table, or None for nothing.
+`cells[c]` is what stands at byte 16·c of the table: ("key", i) is round key i; None is nothing.
 """
 
 import re
@@ -42,7 +42,7 @@ class CtrSpec:
     abi: str
     key_bits: int
     blocks: int
-    cells: tuple[int | None, ...]
+    cells: tuple[tuple[str, int] | None, ...]
     table_bytes: int
     functions: tuple[CtrFunction, ...]
     table_align: int = 16
@@ -51,7 +51,7 @@ class CtrSpec:
     def __post_init__(self) -> None:
         if self.key_bits not in {8 * size for size in ROUNDS}:
             raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
-        held = {cell for cell in self.cells if cell is not None}
+        held = set(self.round_keys.values())
         if held != set(range(self.rounds + 1)):
             raise GhashgenError(
                 f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
@@ -81,6 +81,11 @@ class CtrSpec:
         """Rounds of AES: one less than the round keys."""
         return ROUNDS[self.key_bytes]
 
+    @property
+    def round_keys(self) -> Mapping[int, int]:
+        """The cells that hold round keys, each with the round."""
+        return {k: cell[1] for k, cell in enumerate(self.cells) if cell is not None}
+
     def meaning(self, function: CtrFunction) -> Function:
         """Return what one of the functions means, whether input and output are two buffers or one.
 
@@ -90,8 +95,8 @@ class CtrSpec:
         return ctr.meaning_of(self, function)
 
 
-def parse_cell(text: str) -> int | None:
-    """Return 3 for "key3", and None for "-".
+def parse_cell(text: str) -> tuple[str, int] | None:
+    """Return ("key", 3) for "key3", and None for "-".
 
     Raises:
         GhashgenError: it is neither.
@@ -101,4 +106,4 @@ def parse_cell(text: str) -> int | None:
     match = re.fullmatch(rf"{ROUND_KEY}(0|[1-9]\d*)", text)
     if match is None:
         raise GhashgenError(f"no table cell {text!r}", "write a round key, such as key3, or -")
-    return int(match[1])
+    return ROUND_KEY, int(match[1])
