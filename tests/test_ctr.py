@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.certified import Certified, Searching
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.statements.ctr import CtrSpec, parse_cell
 
@@ -84,19 +86,19 @@ def test_what_makes_no_sense_is_refused(axes: tuple[object, ...], cause: str) ->
 @pytest.mark.parametrize("size", [16, 24, 32])
 def test_the_oracle_wraps_32_bits_and_knows_the_standards_example(size: int) -> None:
     key, text, prefix = bytes(range(size)), bytes(5 * 16 + 3), b"\xff" * 12
-    found = ctr.crypted(key, prefix + b"\xff\xff\xff\xfe", text)
+    found = ctr.other_text(key, prefix + b"\xff\xff\xff\xfe", text)
     blocks = [prefix + n.to_bytes(4, "big") for n in (2**32 - 2, 2**32 - 1, 0, 1, 2, 3)]
     assert found == b"".join(pyca.encrypt_block(key, block) for block in blocks)[: len(text)]
     assert stepped(prefix + b"\xff\xff\xff\xfe", 6) == prefix + b"\x00\x00\x00\x04"
     for trial in ctr.known(size):
         given = bytes(trial.given["in"])
-        assert ctr.crypted(trial.key, ctr.KNOWN_COUNTER, given) == trial.parts[0].wanted
+        assert ctr.other_text(trial.key, ctr.KNOWN_COUNTER, given) == trial.parts[0].wanted
 
 
 def test_answers_that_differ_from_the_specification_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ctr, "crypted", lambda key, counter, text: bytes(len(text)))
+    monkeypatch.setattr(ctr, "other_text", lambda key, counter, text: bytes(len(text)))
     ctr.every_length.cache_clear()
     with pytest.raises(GhashgenError, match="pyca and the specification differ on 1 bytes"):
         ctr.every_length(16, 3)
@@ -270,12 +272,17 @@ def test_a_right_kernel_is_proved_by_certificates_alone(kernel: CtrKernel, tmp_p
     assert methods == {"certificate, apart", "certificate, in place"}
     given = Certified(dict(certified.found), Searching.NOWHERE)
     assert prove_object(built.obj, spec, prove=given.prove).proved
-    # Without an assertion at its loop it is not.
+    # With an assertion that is a block off it is not.
     symbol = f"{kernel.name}_crypt"
-    empty = Certified({**certified.found, symbol: {"assertions": {}}}, Searching.NOWHERE)
-    refutation = prove_object(built.obj, spec, prove=empty.prove).refutation
+    wrong = copy.deepcopy(certified.found)
+    (loop,) = wrong[symbol]["assertions"].values()
+    (place,) = (place for place, said in loop["places"].items() if said[:2] == ["p", "input"])
+    loop["places"][place][2] += "+16"
+    edited = Certified(wrong, Searching.NOWHERE)
+    refutation = prove_object(built.obj, spec, prove=edited.prove).refutation
     assert refutation is not None
-    assert refutation.symbol == symbol
+    assert (refutation.symbol, refutation.category) == (symbol, Category.UNSUPPORTED)
+    assert f"the certificate of {symbol} is refused" in str(refutation)
 
 
 # The statement.
@@ -297,7 +304,9 @@ def test_a_statement_of_a_file_is_that_of_a_kernel(tmp_path: Path) -> None:
     assert isinstance(emitted, CtrSpec)
     assert spec == replace(emitted, name="k", functions=())
     (tmp_path / "k.toml").write_text(statement_text(emitted), encoding="utf-8")
-    assert load_spec(tmp_path / "k.toml") == emitted
+    back = load_spec(tmp_path / "k.toml")
+    assert replace(back, functions=()) == replace(emitted, functions=())
+    assert set(back.functions) == set(emitted.functions)
 
 
 @pytest.mark.parametrize(

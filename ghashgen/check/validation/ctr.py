@@ -56,7 +56,7 @@ KNOWN_OUTPUT = {
 """The same texts encrypted."""
 
 
-def crypted(key: bytes, counter: bytes, text: bytes) -> bytes:
+def other_text(key: bytes, counter: bytes, text: bytes) -> bytes:
     """Return pyca's result for a text."""
     left = BLOCKS_OF_A_WORD - int.from_bytes(counter[12:], "big")
     first, rest = text[: left * BLOCK_BYTES], text[left * BLOCK_BYTES :]
@@ -71,7 +71,7 @@ def crypting(key: bytes, counter: bytes, text: bytes, out: bytes, in_place: bool
 
 
 def _trial(key: bytes, counter: bytes, text: bytes, in_place: bool = False) -> Trial:
-    return crypting(key, counter, text, crypted(key, counter, text), in_place)
+    return crypting(key, counter, text, other_text(key, counter, text), in_place)
 
 
 def known(key_bytes: int) -> Iterator[Trial]:
