@@ -16,7 +16,9 @@ from test_bench import ANY, left_out, planted
 
 from ghashgen.cli.verbs import bench as command
 from ghashgen.lab.bench import Results, bench
-from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
+from ghashgen.lab.bench.contest import Contest
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
+from ghashgen.lab.bench.families.hash import CONTEST as HASH
 from ghashgen.lab.edges import edge, edge_table
 from ghashgen.lab.speed import edge_parts
 from ghashgen.records.core import (

@@ -18,8 +18,8 @@ from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import Results, bench
-from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.bench.export import as_rows
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import installed
 from ghashgen.lab.bench.store import load, save

@@ -21,8 +21,8 @@ from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import bench
-from ghashgen.lab.bench.contest import HASH
 from ghashgen.lab.bench.contest import PORTABLE as PORTABLE_C
+from ghashgen.lab.bench.families.hash import CONTEST as HASH
 from ghashgen.lab.bench.threads import MODE, bench_threads
 from ghashgen.lab.compare.registry import studies
 from ghashgen.records.core import GCM

@@ -77,7 +77,7 @@ class Project:
         monkeypatch.setattr(
             command,
             "chosen_kernels",
-            lambda choice, able: look_up(choice, able) if choice.name else Selection(SMALL),
+            lambda choice, facet: look_up(choice, facet) if choice.name else Selection(SMALL),
         )
         monkeypatch.setattr(command, "build", lambda kernels, *rest: tuple(kernels))
         monkeypatch.setattr(command.proofs, "prove", self.prove)

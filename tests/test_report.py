@@ -20,6 +20,7 @@ from ghashgen.lab.report.bounds import levelled
 from ghashgen.lab.report.choice import Line
 from ghashgen.lab.report.data import Report, Speed, Timing
 from ghashgen.lab.report.falls import falls
+from ghashgen.lab.report.families.hash import TOPIC as HASH
 from ghashgen.lab.report.gather import gather
 from ghashgen.lab.report.page import PLOTS, Links, page, policy, write
 from ghashgen.lab.report.plots import (
@@ -37,7 +38,6 @@ from ghashgen.lab.report.plots import (
     plots,
 )
 from ghashgen.lab.report.speed import read, speeds
-from ghashgen.lab.report.topics import HASH
 from ghashgen.lab.standing import Standing
 from ghashgen.records.core import SIZES
 from ghashgen.records.records import write_record

@@ -19,7 +19,7 @@ from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.manifest import load as load_manifest
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab import summary as module
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.figures import ports
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.standing import MARK, Standing, load_standings

@@ -30,7 +30,7 @@ from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.lab.tune.choose import Decision, chosen, combined, decide
-from ghashgen.lab.tune.goals import GOALS, cells_of
+from ghashgen.lab.tune.goals import cells_of, goals
 from ghashgen.lab.tune.measure import Batch, Host
 from ghashgen.lab.tune.space import Candidate, distinct, neighbours, space
 from ghashgen.lab.tune.store import Store, complete, open_store
@@ -40,7 +40,7 @@ from ghashgen.support.errors import GhashgenError
 
 HERE = host()
 USES = lasting(*SMALL)
-HASH = GOALS["hash"]
+HASH = goals()["hash"]
 PLAN = Plan(uses=USES, coarse=COARSE, fine=FINE, finalists=2, batch=2)
 CANDIDATES = tuple(candidate("avx", n) for n in (1, 2, 4, 8, 16))
 

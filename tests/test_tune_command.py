@@ -19,7 +19,7 @@ from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, QUICK_SIZES
 from ghashgen.lab.tune.choose import decide
-from ghashgen.lab.tune.goals import GOALS, cells_of
+from ghashgen.lab.tune.goals import cells_of, goals
 from ghashgen.lab.tune.goals import quick as first_look
 from ghashgen.lab.tune.measure import COARSE as COARSE_STAGE
 from ghashgen.lab.tune.measure import FINE as FINE_STAGE
@@ -179,7 +179,7 @@ def test_quick_takes_a_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_quick_leaves_every_use_something_to_measure() -> None:
-    for goal in GOALS.values():
+    for goal in goals().values():
         for use, few in zip(goal.uses, first_look(goal.uses), strict=True):
             assert [item.up_to for item in few.classes] == [item.up_to for item in use.classes]
             assert all(item.sizes for item in few.classes)

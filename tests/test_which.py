@@ -25,10 +25,10 @@ from ghashgen.cli.verbs import tune
 from ghashgen.cli.verbs.recommend import COMMAND
 from ghashgen.kernels import manifest
 from ghashgen.lab.report.gather import Sources, _speeds
-from ghashgen.lab.report.topics import TOPICS
+from ghashgen.lab.report.topics import topics
 from ghashgen.lab.standing import Standing, load_standings
 from ghashgen.lab.tune.choose import decide
-from ghashgen.lab.tune.goals import GOALS
+from ghashgen.lab.tune.goals import goals
 from ghashgen.lab.tune.measure import Measured
 from ghashgen.lab.tune.space import Candidate as Tuned
 from ghashgen.lab.tune.space import Unit
@@ -55,7 +55,7 @@ def pool(family: str, key: int) -> list[Candidate]:
 
 def asked(family: str) -> Iterator[tuple[Standing, int, int]]:
     """Every record, key size and length, the latter if the record has a kernel's figure there."""
-    mode = TOPICS[family].mode
+    mode = topics()[family].mode
     for one in standings(family):
         for key in one.record.results.keys:
             for size in LENGTHS:
@@ -76,7 +76,7 @@ def test_tables_and_recommend_take_the_same(family: str) -> None:
     for one, key, size in asked(family):
         advice = advised(one.record.slug, key, question.use_at(size))
         item = next(item for item in advice if item.up_to is None or size <= item.up_to)
-        name = one.takes(size, TOPICS[family].mode, key)
+        name = one.takes(size, topics()[family].mode, key)
         assert item.candidate.name == name, (one.record.slug, key, size)
         checked += 1
     assert checked > 20
@@ -85,13 +85,13 @@ def test_tables_and_recommend_take_the_same(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_report_takes_the_same(family: str) -> None:
     paths = tuple(sorted((ROOT / folder_of(family)).glob("*.json")))
-    sources = Sources(ROOT, ROOT / "generated", ROOT, paths, topic=TOPICS[family])
+    sources = Sources(ROOT, ROOT / "generated", ROOT, paths, topic=topics()[family])
     own = [entry for entry in ENTRIES if entry.family == family]
     takes = {(speed.slug, size): name for speed in _speeds(sources, own)
              for size, name in speed.takes.items()}  # fmt: skip
     for one, key, size in asked(family):
         slug = f"{one.record.slug}-{key}" if key else one.record.slug
-        assert takes[slug, size] == one.takes(size, TOPICS[family].mode, key)
+        assert takes[slug, size] == one.takes(size, topics()[family].mode, key)
 
 
 def test_the_page_of_results_names_what_is_taken() -> None:
@@ -127,7 +127,7 @@ def test_the_checked_in_dispatcher_takes_the_same(tmp_path: Path) -> None:
 def test_tune_takes_the_same_from_the_same_figures(tmp_path: Path) -> None:
     """A record's figures as if this machine had measured them; one instruction set at a time."""
     (record,) = (r for r in recorded("gcm") if r.title == "Zen 4")
-    goal, where = GOALS["gcm"], host(record.results.machine.cpu)
+    goal, where = goals()["gcm"], host(record.results.machine.cpu)
     same = [
         c
         for c in candidates(ENTRIES, "gcm")

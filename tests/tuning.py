@@ -11,7 +11,7 @@ from ghashgen.choice.questions import Use
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
-from ghashgen.lab.tune.goals import GOALS
+from ghashgen.lab.tune.goals import goals
 from ghashgen.lab.tune.measure import Batch, Effort, Host, Measured, Stage
 from ghashgen.lab.tune.measure import method as real_method
 from ghashgen.lab.tune.space import Candidate, Unit
@@ -31,7 +31,7 @@ SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
 
 def lasting(*classes: SizeClass) -> tuple[Use, ...]:
     """What a sweep of GHASH kernels decides, in these classes of lengths."""
-    (use,) = GOALS["hash"].uses
+    (use,) = goals()["hash"].uses
     return (replace(use, classes=classes),)
 
 

@@ -1,11 +1,10 @@
 """Finds the architectures, their instruction sets and syntaxes, and the tables of all cores.
 
-A package of `ghashgen.arch` that exports ARCH is an architecture. Inside it, every module of `sets`
-that exports ISA is an instruction set, and every module of `syntax` that exports SYNTAX a syntax.
+Every folder of `ghashgen.arch` exports ARCH, an architecture. Inside it, every module of `sets`
+exports ISA, an instruction set, and every module of `syntax` SYNTAX, a syntax.
 """
 
 import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from ghashgen.arch.rows import Isa
 from ghashgen.arch.syntax import Syntax
 from ghashgen.arch.uarch import Uarch
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.registry import found
 from ghashgen.support.wording import choose_one
 
 DEFAULT = "x86_64"
@@ -26,7 +26,7 @@ DEFAULT = "x86_64"
 
 def arches() -> Mapping[str, Arch]:
     """Return every architecture by name, sorted by name."""
-    return _found(package.__name__, tuple(package.__path__), "ARCH", packages=True)
+    return found(package, "ARCH", folders=True)
 
 
 def isas(arch: str = "") -> Mapping[str, Isa]:
@@ -72,24 +72,8 @@ def uarch(name: str) -> Uarch:
 def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:
     out: dict[str, Any] = {}
     for name in (arch,) if arch else arches():
-        module = importlib.import_module(f"{package.__name__}.{name}.{folder}")
-        found = _found(module.__name__, tuple(module.__path__), export)
-        if out.keys() & found.keys():
-            raise ValueError(f"two architectures have {sorted(out.keys() & found.keys())[0]!r}")
-        out |= found
+        own = found(importlib.import_module(f"{package.__name__}.{name}.{folder}"), export)
+        if out.keys() & own.keys():
+            raise ValueError(f"two architectures have {sorted(out.keys() & own.keys())[0]!r}")
+        out |= own
     return MappingProxyType(out)
-
-
-@cache
-def _found(
-    name: str, path: tuple[str, ...], export: str, packages: bool = False
-) -> Mapping[str, Any]:
-    """Return what the modules that a package's folders have now export by this name.
-
-    With `packages`, only modules that are packages are imported.
-    """
-    found_in = pkgutil.iter_modules(path)
-    names = sorted(info.name for info in found_in if info.ispkg or not packages)
-    modules = [importlib.import_module(f"{name}.{each}") for each in names]
-    found = [getattr(module, export) for module in modules if hasattr(module, export)]
-    return MappingProxyType({value.name: value for value in found})

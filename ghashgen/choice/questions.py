@@ -61,10 +61,6 @@ class Question:
     """Longest message in bytes that the standard allows."""
     limit: str
     """The reason for this limit, in words."""
-    files: str = ""
-    """Inserted after the library's name in the names of the dispatcher's files, functions and
-    types.
-    """
     measured_as: Callable[[str, Mapping[str, Any]], str] = lambda name, axes: name
     """(name, axes of a kernel) → the kernel whose figures count for it."""
     differs: str = ""

@@ -10,7 +10,6 @@ SIGPIPE.
 import importlib
 import importlib.util
 import os
-import pkgutil
 import select
 import sys
 from typing import Any
@@ -24,6 +23,7 @@ from ghashgen.cli.once import require_once
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import FULL
 from ghashgen.support.paths import CACHE, cache_folder, kernels_folder
+from ghashgen.support.registry import modules_of
 from ghashgen.support.termination import heed
 from ghashgen.support.wording import did_you_mean
 
@@ -41,7 +41,7 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""
-        names = (info.name for info in pkgutil.iter_modules(commands.__path__))
+        names = modules_of(commands)
         return sorted(name.replace("_", "-") for name in names if name != _OPTIONS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -6,12 +6,9 @@ A function is one file in its family's folder and is found there; no list names 
 its row in headers and dispatchers, its calls, counts and proofs all follow from this value.
 """
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -19,6 +16,7 @@ from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import CODES, Flow, Program
 from ghashgen.kernels.axes import Axis
+from ghashgen.support.registry import found
 
 MAX_PARAMS = 12
 """Most parameters of a function: the room in the C harness (`KERNEL_ARGUMENTS`)."""
@@ -329,6 +327,8 @@ class Family(Generic[K]):
     """
 
     name: str
+    order: int
+    """Its place among the families: a choice that fits several makes kernels of the first."""
     title: str
     axes: tuple[Axis, ...]
     make: Callable[..., K]
@@ -357,13 +357,9 @@ class Family(Generic[K]):
     """Values by axis in order of preference, used if nothing was measured; an earlier axis
     outweighs all later ones. `choice.families` says what can be chosen in a family.
     """
-    validation: str = ""
-    """The module that compares its kernels with other implementations, or "". It is named, not
-    imported, because it is in a higher room.
-    """
-    trials: str = ""
-    """The module that runs alleged kernels of the family for the attack on the prover, or "".
-    Named, not imported.
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """What it brings to other rooms, by facet (`kernels.facets`). The modules are named, not
+    imported, because they are in higher rooms.
     """
 
     @property
@@ -377,23 +373,11 @@ def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:
     """Return the functions that a package's modules export as FUNCTION, by name, in order.
 
     Raises:
-        ValueError: two have the same name or the same place in the order.
+        GhashgenError: a module exports none, or two functions have the same name.
+        ValueError: two have the same place in the order.
     """
-    return _found(package.__name__, tuple(package.__path__))
-
-
-@cache
-def _found(package: str, path: tuple[str, ...]) -> Mapping[str, Function[Any]]:
-    """Import the modules that a package's folders have now."""
-    names = sorted(info.name for info in pkgutil.iter_modules(path))
-    modules = [importlib.import_module(f"{package}.{name}") for name in names]
-    functions = sorted((module.FUNCTION for module in modules), key=lambda f: f.order)
-    for what in ("name", "order"):
-        _require_distinct(package, what, [getattr(function, what) for function in functions])
+    functions = sorted(found(package, "FUNCTION").values(), key=lambda f: f.order)
+    orders = [function.order for function in functions]
+    if twice := [order for order in orders if orders.count(order) > 1]:
+        raise ValueError(f"two functions of {package.__name__} have the order {twice[0]}")
     return MappingProxyType({function.name: function for function in functions})
-
-
-def _require_distinct(package: str, what: str, values: Iterable[object]) -> None:
-    values = list(values)
-    if twice := [value for value in values if values.count(value) > 1]:
-        raise ValueError(f"two functions of {package} have the {what} {twice[0]!r}")

@@ -1,8 +1,7 @@
-"""Finds the families of kernels: every package here with a module `family` that exports FAMILY."""
+"""Finds the families of kernels, each a folder here whose module `family` exports FAMILY, and what
+they bring to other rooms (`kernels.facets`).
+"""
 
-import importlib
-import importlib.util
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -11,28 +10,70 @@ from typing import Any
 
 from ghashgen import kernels as package
 from ghashgen.kernels.core import Family, Function, Point, Value
+from ghashgen.kernels.facets import FACETS
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.registry import exported, found
 
 DEFAULT = "hash"
 """The default family of files and choices."""
 
+SHARED = ("aes", "bytes")
+"""Folders that are parts of families, and none themselves."""
+
 
 def families() -> Mapping[str, Family[Any]]:
-    """Return every family by name, sorted by name."""
-    return _found(tuple(package.__path__))
+    """Return every family by name, in the order of their folders.
 
-
-@cache
-def _found(path: tuple[str, ...]) -> Mapping[str, Family[Any]]:
-    """Import the families that the package's folders have now."""
-    folders = sorted(info.name for info in pkgutil.iter_modules(path) if info.ispkg)
-    names = [f"{package.__name__}.{name}.family" for name in folders]
-    modules = [importlib.import_module(name) for name in names if importlib.util.find_spec(name)]
-    return MappingProxyType({module.FAMILY.name: module.FAMILY for module in modules})
+    Raises:
+        GhashgenError: a folder has no module `family`, or this exports no FAMILY.
+    """
+    return found(package, "FAMILY", besides=SHARED, folders=True, module="family")
 
 
 def in_order() -> tuple[Family[Any], ...]:
-    """Return every family, the default one first."""
-    return tuple(sorted(families().values(), key=lambda each: (each.name != DEFAULT, each.name)))
+    """Return every family in its place, the default one first."""
+    return tuple(sorted(families().values(), key=lambda family: (family.order, family.name)))
+
+
+def facet_of(family: str, facet: str) -> Any:
+    """Return what a family brings.
+
+    Raises:
+        GhashgenError: it does not bring this facet, or its module lacks it.
+    """
+    facets, wanted = families()[family].facets, FACETS[facet]
+    if unknown := facets.keys() - FACETS.keys():
+        raise GhashgenError(
+            f"family {family} brings {min(unknown)!r}, which no verb knows",
+            f"the facets are {', '.join(FACETS)}",
+        )
+    if facet not in facets:
+        raise GhashgenError(
+            f"family {family} brings no {facet} ({wanted.content}), which {wanted.verb} needs",
+            f"name its {'module' if wanted.export else 'value'} in the facets of its FAMILY",
+        )
+    named = facets[facet]
+    if not wanted.export:
+        return named
+    try:
+        return _exported(named, wanted.export)
+    except GhashgenError as missing:
+        raise GhashgenError(
+            f"the {facet} of family {family}: {missing.cause}", missing.remedy
+        ) from None
+
+
+_exported = cache(exported)
+
+
+def brought(facet: str) -> Mapping[str, Any]:
+    """Return a facet of every family that brings it, by family, the default one first.
+
+    Raises:
+        GhashgenError: as `facet_of`.
+    """
+    having = (family.name for family in in_order() if facet in family.facets)
+    return MappingProxyType({name: facet_of(name, facet) for name in having})
 
 
 def family_of(kernel: Point) -> Family[Any]:

@@ -5,7 +5,7 @@ the requested values, is not considered.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
@@ -51,6 +51,10 @@ class Choice:
         """Return this choice with other values of some axes."""
         axes = {**self.axes, **axes}
         return Choice(name=self.name, family=self.family, plain=self.plain, **axes)
+
+    def of(self, family: str) -> "Choice":
+        """Return this choice in one family."""
+        return Choice(name=self.name, family=(family,), plain=self.plain, **self.axes)
 
     def beyond(self, kernel: Point) -> tuple[str, ...]:
         """Return the unrestricted axes on which a kernel is not at the default."""
@@ -121,9 +125,7 @@ def choose_of(kind: type[K], choice: Choice) -> tuple[K, ...]:
     return look_up_of(kind, choice).kernels
 
 
-def look_up(
-    choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
-) -> Selection[Point]:
+def look_up(choice: Choice, facet: str = "") -> Selection[Point]:
     """Return the kernels of a choice, in catalogue order, then those that are made.
 
     Each combination of given values selects the catalogue's kernels with these values, in any
@@ -139,16 +141,16 @@ def look_up(
     Names and globs select kernels of the catalogue; values of axes narrow them down, and so do, for
     a plain choice, the defaults of the axes that are not given.
 
-    Families for which `able` returns false are not considered.
+    Families that do not bring `facet` are not considered.
 
     Raises:
         GhashgenError: a family, an axis, a value or a name is unknown, a glob matches nothing, or
         no
-            combination is valid (says why); or a family is named, or a kernel of one, that `able`
-            excludes.
+            combination is valid (says why); or a family is named, or a kernel of one, that brings
+            no `facet`.
     """
-    among = [family for family in in_order() if able(family)]
-    _require_among(choice, among)
+    among = [family for family in in_order() if not facet or facet in family.facets]
+    _require_among(choice, among, f"it brings no {facet}")
     wanted = choice.family or tuple(families())
     return _look_up(choice, [family for family in among if family.name in wanted])
 
@@ -160,24 +162,22 @@ def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
         GhashgenError: as `look_up`, or another family, or a kernel of one, is named.
     """
     (own,) = (family for family in in_order() if family.make is kind)
-    _require_among(choice, [own])
+    _require_among(choice, [own], f"this works on {own.title} alone")
     return _look_up(choice, [own])
 
 
-def _require_among(choice: Choice, among: Sequence[Family[Any]]) -> None:
+def _require_among(choice: Choice, among: Sequence[Family[Any]], why: str) -> None:
     names = [family.name for family in among]
-    works = f"works on {', and '.join(family.title for family in among)} alone"
     remedy = f"choose family {' or '.join(names)}"
     for name in choice.family:
         if name not in families():
             raise GhashgenError(f"unknown family {name!r}", choose_one(name, families()))
         if name not in names:
-            raise GhashgenError(f"family {name} does not fit: this {works}", remedy)
+            raise GhashgenError(f"family {name} does not fit: {why}", remedy)
     for kernel in catalogue() if choice.name and len(among) < len(families()) else ():
         if kernel.name in choice.name and kernel.family not in names:
             raise GhashgenError(
-                f"{kernel.name} is of family {kernel.family}, and this {works}",
-                remedy,
+                f"{kernel.name} is of family {kernel.family}, which does not fit: {why}", remedy
             )
 
 

@@ -20,7 +20,7 @@ from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, in_order
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.standing import Standing, load_standings, markdown_table, wrapped
@@ -185,10 +185,10 @@ def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
     found: dict[tuple[str, int, str], Cost] = {}
     for entry in kernels:
         axes, group = entry.axes, entry.counts.group
+        if axes.get("op") != GHASH:
+            continue
         key = entry.isa, int(axes["blocks"]), str(axes["multiply"])
         if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
-            continue
-        if axes.get("op") != GHASH:
             continue
         cost = Cost(*key, entry.name, group.instructions, group.classes["clmul"])
         if key not in found or cost.instructions < found[key].instructions:

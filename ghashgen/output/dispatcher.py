@@ -20,7 +20,7 @@ from ghashgen.choice.families.registry import questions
 from ghashgen.choice.given import rows_of
 from ghashgen.choice.questions import Question
 from ghashgen.kernels.core import Function, Table, Value
-from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.kernels.families import DEFAULT, brought, facet_of, families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.records.records import Record, folder_of, load_records
 from ghashgen.support.errors import GhashgenError
@@ -35,12 +35,12 @@ _SUFFIXES = ("_dispatch.h", "_dispatch.c")
 
 def names_of(family: str = DEFAULT) -> tuple[str, ...]:
     """Return the files of a family's dispatcher, without a prefix."""
-    return tuple(f"{LIBRARY}{questions()[family].files}{suffix}" for suffix in _SUFFIXES)
+    return tuple(f"{LIBRARY}{facet_of(family, 'dispatcher')}{suffix}" for suffix in _SUFFIXES)
 
 
 def every_name() -> tuple[str, ...]:
     """Return the files of every family's dispatcher, without a prefix."""
-    return tuple(name for family in questions() for name in names_of(family))
+    return tuple(name for family in brought("dispatcher") for name in names_of(family))
 
 
 FEATURES = tuple(ARCH.features)
@@ -69,7 +69,7 @@ def render_all(
     Choices come from the project's records or from a chosen set; see `render_dispatch`.
     """
     entries, found = tuple(entries), dict[str, str]()
-    for family in questions():
+    for family in brought("dispatcher"):
         if any(entry.family == family for entry in entries):
             found |= render_dispatch(entries, library, recorded(family), chosen, family)
     return found
@@ -94,6 +94,7 @@ def render_dispatch(
             names no kernel, or mixes what is given.
     """
     entries, known_isas = tuple(entries), isas(ARCH.name)
+    part = facet_of(family, "dispatcher")
     question = questions()[family]
     pool = [each for each in candidates(entries, family) if each.isa in known_isas]
     if entries and not pool:
@@ -117,14 +118,14 @@ def render_dispatch(
     known_functions = families()[family].functions()
     some = {n for n in known_functions if any(n not in kernel["symbols"] for kernel in kernels)}
     values = {
-        "library": library + question.files,
+        "library": library + part,
         "base": library,
         "conventions": conventions,
         "features": FEATURES,
         "functions": known_functions,
         "some": [name for name in known_functions if name in some],
         "calls": [
-            _call(library + question.files, function, name in some)
+            _call(library + part, function, name in some)
             for name, function in known_functions.items()
             if name != "init" and (name not in some or function.returns)
         ],
@@ -144,11 +145,9 @@ def render_dispatch(
         "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
         "detection": _detection(),
     }
-    template = LIBRARY + question.files
+    template = LIBRARY + part
     return {
-        library + question.files + suffix: environment()
-        .get_template(f"{template}{suffix}.j2")
-        .render(values)
+        library + part + suffix: environment().get_template(f"{template}{suffix}.j2").render(values)
         for suffix in _SUFFIXES
     }
 

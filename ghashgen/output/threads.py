@@ -8,14 +8,12 @@ thread; see docs/threads.md.
 from collections.abc import Collection, Iterable
 from math import lcm
 
+from ghashgen.kernels.families import brought
 from ghashgen.kernels.manifest import Entry
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.templates import environment
 
 SUFFIXES = ("_threads.h", "_threads.c")
-
-_DISPATCHERS = {"hash": "_dispatch", "gcm": "_gcm_dispatch"}
-"""Ends of the names of the families' dispatchers."""
 
 CROSSOVER = 1 << 14
 """Default length in bytes below which a pool hashes in the caller's thread alone. The fastest
@@ -48,7 +46,8 @@ def render_threads(
             "add --segments, or leave out --threads",
         )
     group = group_of(int(e.axes["blocks"]) for e in entries if e.family in able)
-    there = {family: f"{library}{suffix}.h" in beside for family, suffix in _DISPATCHERS.items()}
+    parts = brought("dispatcher")
+    there = {family: f"{library}{part}_dispatch.h" in beside for family, part in parts.items()}
     return rendered(
         library,
         group,

@@ -34,6 +34,9 @@ PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
 pieces of 1 KiB, with its tag compared at the end.
 """
 
+CRYPT = "crypt"
+"""AES-CTR: independent texts, each from a counter block of its own."""
+
 HASH_EDGES: Mapping[str, str] = MappingProxyType({"edge": "edge-mapped", "null": "empty"})
 """Modes of GHASH about placement in memory, each with its baseline: an input that ends where mapped
 memory ends, and one at the same place in a page with a mapped page behind it; a null pointer with
@@ -73,7 +76,7 @@ _PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES)
 EDGE_LARGEST = 2048
 """The longest message, in bytes, in the modes about placement."""
 
-MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, *_PLACED)
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, CRYPT, *_PLACED)
 """Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})

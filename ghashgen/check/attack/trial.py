@@ -1,10 +1,9 @@
 """Runs an object that the prover accepted in separate processes: it may crash, or never end.
 
 It runs on this CPU if that has the features, else in the emulator. Its family says which calls are
-made (`Family.trials`).
+made (its facet `trials`).
 """
 
-import importlib
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from queue import Queue
 from ghashgen.check.attack.accepted import Accepted, Trials
 from ghashgen.check.validation.runners import Emulated, Native, Runner
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
+from ghashgen.kernels.families import facet_of
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.needed import needed
@@ -96,5 +95,5 @@ def _tried(found: Accepted[Point]) -> Ran:
 
 
 def _trials(found: Accepted[Point]) -> Iterator[tuple[int, str]]:
-    trials: Trials = importlib.import_module(family_of(found.built.kernel).trials).trials
+    trials: Trials = facet_of(found.built.kernel.family, "trials")
     return trials(found)

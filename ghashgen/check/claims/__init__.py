@@ -1,5 +1,5 @@
 """What kernels of each family claim, one module for each: from a file, or for an emitted kernel.
 
-`ghashgen.check.claims.registry` finds every module here whose CLAIMS is of the type
+A family names its module as its facet `claims`, and this exports CLAIMS of the type
 `ghashgen.check.claims.core.Claims`.
 """

@@ -1,10 +1,9 @@
-"""Validates kernels, each by the module that its family names (`Family.validation`).
+"""Validates kernels, each by what its family brings as `validation`.
 
 That module exports `validator(kernels)`, which returns a function that validates one kernel of a
 run: (runner, kernel) → `Validation`.
 """
 
-import importlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import families
+from ghashgen.kernels.families import facet_of
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import workers
@@ -53,8 +52,5 @@ def validate(
 
 
 def _validator(name: str, kernels: Sequence[Built[Point]]) -> Validator:
-    family = families()[name]
-    if not family.validation:
-        raise GhashgenError(f"kernels of {family.title} cannot be validated", "choose others")
-    made: Validator = importlib.import_module(family.validation).validator(kernels)
+    made: Validator = facet_of(name, "validation")(kernels)
     return made

@@ -1,1 +1,1 @@
-"""The choices that each family offers, one file for each; `registry` finds them."""
+"""The choices that each family offers, one file for each: its facet `question`."""

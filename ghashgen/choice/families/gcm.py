@@ -94,7 +94,6 @@ QUESTION = Question(
     by_length=(SHORT, RECORDS, BULK),
     longest=MOST_TEXT,
     limit="a text of AES-GCM ends at 2^36 - 32 bytes (SP 800-38D)",
-    files="_gcm",
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",
 )

@@ -101,7 +101,7 @@ def COMMAND(
         show(Table("Parts of the attack", ("part", "what it tries"), rows, prose="what it tries"))
         return
     if choice != Choice():
-        chosen_kernels(choice, lambda family: family.trials)
+        chosen_kernels(choice, "trials")
     if count is None and seconds is None:
         count = 200
     options = Options(seed, build_folder("attack"), choice, abis or CONVENTIONS)

@@ -21,7 +21,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import axes_of
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import target
-from ghashgen.lab.bench import CONTESTS, QUICK, QUICK_SIZES, SIZES, Contest, Effort, bench
+from ghashgen.lab.bench import QUICK, QUICK_SIZES, SIZES, Contest, Effort, bench, contests
 from ghashgen.lab.bench.export import as_csv, as_plain
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import INSTALL
@@ -43,11 +43,11 @@ _FULL_UP_TO = 24
 
 def _each(what: str) -> str:
     """Return the modes or rivals of every family, in words."""
-    return "; ".join(f"{name}: {', '.join(getattr(c, what))}" for name, c in CONTESTS.items())
+    return "; ".join(f"{name}: {', '.join(getattr(c, what))}" for name, c in contests().items())
 
 
 def _every(what: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for c in CONTESTS.values() for name in getattr(c, what)))
+    return tuple(dict.fromkeys(name for c in contests().values() for name in getattr(c, what)))
 
 
 @click.command("bench")
@@ -145,15 +145,15 @@ def _entered(choice: Choice) -> tuple[Contest, tuple[Point, ...]]:
 
     If the choice fits several families, the first is taken.
     """
-    found = chosen_kernels(choice, lambda family: family.name in CONTESTS).kernels
+    found = chosen_kernels(choice, "contest").kernels
     # POLYVAL is another function, and all subjects here must agree on one result.
     kernels = tuple(kernel for kernel in found if axes_of(kernel).get("op", "ghash") == "ghash")
     if choice != Choice() and len(kernels) < len(found):
         other = counted(len(found) - len(kernels), "kernel")
         click.echo(f"left out: {other} of op polyval: bench measures GHASH", err=True)
     families = {kernel.family for kernel in kernels}
-    entered = next((name for name in CONTESTS if name in families), next(iter(CONTESTS)))
-    return CONTESTS[entered], tuple(k for k in kernels if k.family == entered)
+    entered = next((name for name in contests() if name in families), next(iter(contests())))
+    return contests()[entered], tuple(k for k in kernels if k.family == entered)
 
 
 def _print(results: Results, contest: Contest, modes: tuple[str, ...], every: bool) -> None:

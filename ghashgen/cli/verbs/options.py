@@ -14,8 +14,8 @@ from click.shell_completion import CompletionItem
 
 from ghashgen.arch.registry import DEFAULT, arches, syntaxes
 from ghashgen.kernels.axes import Axis
-from ghashgen.kernels.core import Family, Point
-from ghashgen.kernels.families import families
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import brought, families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.selection import (
     Choice,
@@ -112,14 +112,12 @@ def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
     return [CompletionItem(value) for value in known if value.startswith(begun)]
 
 
-def chosen_kernels(
-    choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
-) -> Selection[Point]:
+def chosen_kernels(choice: Choice, facet: str = "") -> Selection[Point]:
     """Return the chosen kernels; say on standard error what was left out, and why.
 
-    `able` tells which families a verb can work on.
+    A verb works on families that bring `facet`.
     """
-    return _said(look_up(choice, able))
+    return _said(look_up(choice, facet))
 
 
 def chosen_of(kind: type[K], choice: Choice) -> Selection[K]:
@@ -244,12 +242,11 @@ def say_left_out(entries: Iterable[Entry]) -> None:
     """Say which records the dispatcher ignores because they measured other code."""
     # Imported late: the records are large, and completion does not need them.
     from ghashgen.choice.candidate import candidates
-    from ghashgen.choice.families.registry import questions
     from ghashgen.choice.figures import left_out
     from ghashgen.output.dispatcher import recorded
 
     entries = tuple(entries)
-    for family in questions():
+    for family in brought("dispatcher"):
         if line := left_out(recorded(family), candidates(entries, family)):
             click.echo(line, err=True)
 

@@ -7,7 +7,7 @@ import click
 
 from ghashgen.cli.verbs.options import build_folder, default_out, json_option, print_json, progress
 from ghashgen.kernels import manifest
-from ghashgen.lab.report.topics import TOPICS, Topic
+from ghashgen.lab.report.topics import Topic, topics
 from ghashgen.records.records import folder_of
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
@@ -17,7 +17,7 @@ from ghashgen.support.paths import project_root, report_folder
 @click.command("report")
 @click.option(
     "--family",
-    type=click.Choice(tuple(TOPICS)),
+    type=click.Choice(tuple(topics())),
     help="Family of kernels. Default: one page for each family in the folder.",
 )
 @click.option(
@@ -88,9 +88,9 @@ def COMMAND(
 def _topics(kernels: Path, family: str | None) -> tuple[Topic, ...]:
     """Return the pages to write: the named family's, or those of all families in the folder."""
     if family is not None:
-        return (TOPICS[family],)
+        return (topics()[family],)
     found = {entry.family for entry in manifest.load(kernels).values()}
-    return tuple(topic for name, topic in TOPICS.items() if name in found) or (TOPICS["hash"],)
+    return tuple(topic for name, topic in topics().items() if name in found) or (topics()["hash"],)
 
 
 def _measurements(named: Path | None, topic: Topic) -> tuple[Path, ...]:

@@ -27,7 +27,7 @@ from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.choose import Decision, chosen, decide
-from ghashgen.lab.tune.goals import GOALS, Goal, served
+from ghashgen.lab.tune.goals import Goal, goals, served
 from ghashgen.lab.tune.goals import quick as first_look
 from ghashgen.lab.tune.measure import FINE, FIRST_LOOK, describe, measure
 from ghashgen.lab.tune.rank import rank
@@ -58,7 +58,7 @@ from ghashgen.support.tables import say, show
     "named",
     multiple=True,
     help="Tune AES-GCM for this use: mixed, packets, records, bulk, parts, short. Default: all.",
-    shell_complete=one_of(lambda: (use.name for goal in GOALS.values() for use in goal.uses)),
+    shell_complete=one_of(lambda: (use.name for goal in goals().values() for use in goal.uses)),
 )
 @click.option(
     "--finalists",
@@ -198,20 +198,20 @@ def _modelled(
 
 def _goal(choice: Choice) -> Goal:
     """Return the goal: the default family's, unless the choice is of one other family."""
-    kernels = look_up(choice, lambda family: family.name in GOALS).kernels
+    kernels = look_up(choice, "goal").kernels
     found = {kernel.family for kernel in kernels}
     if choice.name and len(found) > 1:
         raise GhashgenError(
             f"tune compares kernels of one family, and you chose {' and '.join(sorted(found))}",
             "choose one with --family",
         )
-    return GOALS[DEFAULT if DEFAULT in found else found.pop()]
+    return goals()[DEFAULT if DEFAULT in found else found.pop()]
 
 
 def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
     if not choice.name:
         # This call says what it leaves out.
-        chosen_kernels(choice, lambda family: family.name == goal.family)
+        chosen_kernels(choice.of(goal.family))
     kernels = space(choice, kind, goal)
     if {getattr(kernel, "op", "ghash") for kernel in kernels} != {"ghash"}:
         raise GhashgenError("tune compares only kernels of op ghash", "choose --op ghash")

@@ -74,7 +74,7 @@ def COMMAND(
     """
     require("validate")
     start = time.perf_counter()
-    kernels = chosen_kernels(choice, lambda family: family.validation).kernels
+    kernels = chosen_kernels(choice, "validation").kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)

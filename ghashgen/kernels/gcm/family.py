@@ -11,6 +11,7 @@ from ghashgen.kernels.hash.family import theorems
 
 FAMILY = Family(
     name=GcmKernel.family,
+    order=20,
     title="AES-GCM",
     axes=AXES,
     make=GcmKernel,
@@ -22,6 +23,15 @@ FAMILY = Family(
     notes=notes,
     loop="encrypt",
     preference=PREFERENCE,
-    validation="ghashgen.check.validation.gcm.validator",
-    trials="ghashgen.check.attack.families.gcm",
+    facets={
+        "claims": "ghashgen.check.claims.gcm",
+        "validation": "ghashgen.check.validation.gcm.validator",
+        "trials": "ghashgen.check.attack.families.gcm",
+        "question": "ghashgen.choice.families.gcm",
+        "dispatcher": "_gcm",
+        "contest": "ghashgen.lab.bench.families.gcm",
+        "goal": "ghashgen.lab.tune.families.gcm",
+        "calls": "ghashgen.lab.tune.families.gcm",
+        "topic": "ghashgen.lab.report.families.gcm",
+    },
 )

@@ -23,6 +23,7 @@ def theorems(kernel: Kernel) -> list[str]:
 
 FAMILY = Family(
     name=Kernel.family,
+    order=10,
     title="GHASH and POLYVAL",
     axes=AXES,
     make=Kernel,
@@ -35,6 +36,15 @@ FAMILY = Family(
     loop="update",
     single="mul",
     preference=PREFERENCE,
-    validation="ghashgen.check.validation.hash",
-    trials="ghashgen.check.attack.families.hash",
+    facets={
+        "claims": "ghashgen.check.claims.hash",
+        "validation": "ghashgen.check.validation.hash",
+        "trials": "ghashgen.check.attack.families.hash",
+        "question": "ghashgen.choice.families.hash",
+        "dispatcher": "",
+        "contest": "ghashgen.lab.bench.families.hash",
+        "goal": "ghashgen.lab.tune.families.hash",
+        "calls": "ghashgen.lab.tune.families.hash",
+        "topic": "ghashgen.lab.report.families.hash",
+    },
 )

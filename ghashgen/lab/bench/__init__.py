@@ -1,6 +1,6 @@
 """Measures kernels and peers in one process; each module's first line says what it does."""
 
-from ghashgen.lab.bench.contest import CONTESTS, Contest
+from ghashgen.lab.bench.contest import Contest, contests
 from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.records.core import (
     QUICK_SIZES,
@@ -13,7 +13,6 @@ from ghashgen.records.core import (
 )
 
 __all__ = [
-    "CONTESTS",
     "QUICK",
     "QUICK_SIZES",
     "SIZES",
@@ -25,4 +24,5 @@ __all__ = [
     "Run",
     "Subject",
     "bench",
+    "contests",
 ]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ghashgen.arch.objects import read_object
-from ghashgen.lab.bench.contest import HASH, Contest
+from ghashgen.lab.bench.contest import Contest
+from ghashgen.lab.bench.families.hash import CONTEST as HASH
 from ghashgen.lab.bench.run import Effort
 from ghashgen.output.artefact import sha256
 from ghashgen.output.threads import group_of, rendered

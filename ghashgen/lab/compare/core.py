@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ghashgen.kernels.core import Point
 from ghashgen.lab.bench import Results, bench
-from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
+from ghashgen.lab.bench.contest import PORTABLE, Contest
+from ghashgen.lab.bench.families.hash import CONTEST as HASH
 from ghashgen.support.tables import Table
 
 Bench = Callable[..., Results]

@@ -9,7 +9,7 @@ from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.figures import folded, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.standing import load_standings
 from ghashgen.support.errors import GhashgenError

@@ -7,7 +7,7 @@ from ghashgen.arch.registry import uarches
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row, Wanted
-from ghashgen.lab.report.topics import TOPICS
+from ghashgen.lab.report.topics import topics
 from ghashgen.lab.standing import markdown_table, span
 
 PAGE = "docs/model.md"
@@ -125,7 +125,7 @@ def by_topic(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
 
 
 def _place(about: str) -> tuple[int, str]:
-    titles = [each.title for each in TOPICS.values()]
+    titles = [each.title for each in topics().values()]
     return next(at for at, title in enumerate(titles) if about.startswith(title)), about
 
 

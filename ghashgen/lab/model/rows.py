@@ -22,7 +22,7 @@ from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import DEFAULT, family_of
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
-from ghashgen.lab.report.topics import TOPICS
+from ghashgen.lab.report.topics import topics
 from ghashgen.lab.standing import Standing
 from ghashgen.records.core import Cell
 from ghashgen.records.cpus import CORES, core_of
@@ -49,7 +49,7 @@ MODES = ("throughput", "seal")
 
 def topic(family: str, key: int = 0) -> str:
     """Return the topic within which loops are compared: a family and a key size."""
-    title = TOPICS[family].title
+    title = topics()[family].title
     return f"{title}, key of {key} bits" if key else title
 
 

@@ -15,8 +15,9 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import target
 from ghashgen.lab.report.bounds import examine
 from ghashgen.lab.report.data import Examined, Report, Speed, Theorem, Variant
+from ghashgen.lab.report.families.hash import TOPIC as HASH
 from ghashgen.lab.report.speed import read, speeds
-from ghashgen.lab.report.topics import HASH, Topic
+from ghashgen.lab.report.topics import Topic
 from ghashgen.lab.standing import standings
 from ghashgen.records.records import folder_of, load_records
 from ghashgen.support.errors import GhashgenError

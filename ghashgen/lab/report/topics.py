@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from ghashgen.kernels.core import Family
-from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.kernels.families import brought, families
 
 
 @dataclass(frozen=True)
@@ -42,46 +41,6 @@ class Topic:
         return all(axes.get(axis, value) == value for axis, value in self.alike)
 
 
-HASH = Topic(
-    name=DEFAULT,
-    page="report.html",
-    prefix="",
-    title="GHASH",
-    mode="throughput",
-    way="messages back to back",
-    others=(
-        ("latency", "calls chained"),
-        ("gcm", "whole GCM messages"),
-        ("edge", "at the end of memory"),
-    ),
-    alike=(("op", "ghash"),),
-    proved="A certificate says what holds at the head of the loop of update. The rules check it "
-    "instruction by instruction, with the length unknown.",
-)
-
-AES_GCM = Topic(
-    name="gcm",
-    page="report-gcm.html",
-    prefix="gcm-",
-    title="AES-GCM",
-    mode="seal",
-    way="messages sealed back to back, 12 bytes of AAD each",
-    others=(
-        ("open", "opened"),
-        ("seal-latency", "sealed, chained"),
-        ("open-latency", "opened, chained"),
-        ("text", "the text alone"),
-        ("imix", "IMIX, sealed"),
-        ("pieces-1k", "sealed in pieces of 1 KiB"),
-        ("open-pieces-1k", "opened in pieces of 1 KiB"),
-        ("seal-aad-null", "sealed, AAD null"),
-        ("seal-edge", "sealed, at the end of mapped memory"),
-        ("open-edge", "opened, at the end of mapped memory"),
-    ),
-    alike=(("key", 128),),
-    proved="A certificate says what holds at the head of each loop. The rules check it instruction "
-    "by instruction, with the lengths unknown.",
-)
-
-TOPICS: Mapping[str, Topic] = MappingProxyType({t.name: t for t in (HASH, AES_GCM)})
-"""Every page by its family."""
+def topics() -> Mapping[str, Topic]:
+    """Return every page by its family, the default family first."""
+    return brought("topic")

@@ -7,17 +7,14 @@ of lengths, and each value of the given axis has its own choice.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.choice.classes import SizeClass
-from ghashgen.choice.families.gcm import IN_PIECES
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.core import Point, Value
-from ghashgen.kernels.families import functions_of
-from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
+from ghashgen.kernels.families import brought, functions_of
+from ghashgen.lab.bench.contest import Contest
 from ghashgen.records.core import FIXED_SIZES, QUICK_SIZES
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
@@ -104,20 +101,6 @@ def served(kernel: Point, uses: Iterable[Use]) -> tuple[Use, ...]:
     return tuple(use for use in uses if use.exports <= exported)
 
 
-GOALS: Mapping[str, Goal] = MappingProxyType(
-    {
-        HASH.family: Goal(
-            HASH,
-            uses=questions()[HASH.family].by_length,
-            fixed={"op": "ghash", "wipe": False},
-            whole={"blocks": tuple(range(1, MAX_BLOCKS + 1))},
-        ),
-        AES_GCM.family: Goal(
-            AES_GCM,
-            uses=tuple(use for use in questions()[AES_GCM.family].dispatched if use != IN_PIECES),
-            fixed={"wipe": False, "messages": True, "streams": False},
-            whole={"blocks": tuple(range(1, MAX_BLOCKS + 1)), "short": (False, True)},
-        ),
-    }
-)
-"""Every goal, by family."""
+def goals() -> Mapping[str, Goal]:
+    """Return every goal by family, the default family first."""
+    return brought("goal")

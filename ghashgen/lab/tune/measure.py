@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ghashgen.lab.bench.contest import CONTESTS
+from ghashgen.lab.bench.contest import contests
 from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.lab.tune.space import Unit
 from ghashgen.output.artefact import sha256
@@ -142,7 +142,7 @@ def measure(batch: Batch, core: int = -1) -> Measured:
     refused = [unit.name for unit in batch.units if not host.runs(unit)]
     if refused:
         raise GhashgenError(f"{refused[0]} cannot run on {host.cpu}", "send it elsewhere")
-    contest = CONTESTS[batch.units[0].kernel.family]
+    contest = contests()[batch.units[0].kernel.family]
     place = make_folder(folder())
     with alone(), tempfile.TemporaryDirectory(prefix="objects-", dir=place) as objects:
         try:

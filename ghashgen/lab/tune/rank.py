@@ -17,8 +17,7 @@ from ghashgen.choice.chosen import MODEL
 from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import scored, take
 from ghashgen.cost.bound import port_bound
-from ghashgen.kernels.families import functions_of
-from ghashgen.lab.tune.calls import CALLS
+from ghashgen.kernels.families import facet_of, functions_of
 from ghashgen.lab.tune.choose import Decision
 from ghashgen.lab.tune.goals import Cell, cells_of, served
 from ghashgen.lab.tune.space import Candidate
@@ -69,7 +68,7 @@ def executed(
                 raise GhashgenError(f"{unit.name} in the emulator: {answer.outcome}", "validate it")
         return answers
 
-    results = CALLS[unit.kernel.family](made, unit.kernel, cells)
+    results = facet_of(unit.kernel.family, "calls")(made, unit.kernel, cells)
     return {
         cell: [instruction for one in some for instruction in _instructions(image, one.runs)]
         for cell, some in zip(cells, results, strict=True)

@@ -106,7 +106,7 @@ def space(choice: Choice, kind: str, goal: Goal) -> tuple[Point, ...]:
 
 
 def _chosen(choice: Choice, goal: Goal) -> tuple[Point, ...]:
-    return look_up(choice, lambda family: family.name == goal.family).kernels
+    return look_up(choice.of(goal.family)).kernels
 
 
 def neighbours(kernels: tuple[Point, ...], goal: Goal) -> Iterator[Point]:

@@ -13,7 +13,7 @@ from typing import Protocol
 from ghashgen.choice.questions import Use
 from ghashgen.kernels.core import Value
 from ghashgen.kernels.families import DEFAULT
-from ghashgen.lab.tune.goals import GOALS, Cell, cells_of, modes_of, served, sizes_to_measure
+from ghashgen.lab.tune.goals import Cell, cells_of, goals, modes_of, served, sizes_to_measure
 from ghashgen.lab.tune.measure import COARSE, FINE, Batch, Host, Measure, Measured, Stage
 from ghashgen.lab.tune.scores import best_first, scores
 from ghashgen.lab.tune.space import Candidate, Unit
@@ -70,7 +70,7 @@ class Here:
 class Plan:
     """What to measure, and how thoroughly."""
 
-    uses: tuple[Use, ...] = GOALS[DEFAULT].uses
+    uses: tuple[Use, ...] = goals()[DEFAULT].uses
     coarse: Stage = COARSE
     fine: Stage = FINE
     finalists: int = 4

@@ -4,19 +4,18 @@ from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.meaning.cipher import boxes
 from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.ctr import check_counter, counter_of
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
-from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
+from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing
 from ghashgen.verify.meaning.letters import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
@@ -58,13 +57,9 @@ def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         names.special = text.block
     hashing = Hashing(names, (hashed,))
 
-    def counter(memory: Memory, at: Number) -> Lane:
-        # Behind a cut N may be another number: what memory holds is still that of the entry.
-        return counters.block(0)
-
     buffers = {
         "table": table,
-        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
+        "counter": counter_of(counters),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.READ, "length", text.input, over="output"),
         "output": Buffer(Access.OUTPUT, "length", text.output),
@@ -73,14 +68,7 @@ def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     def finish(f: Function, state: State) -> None:
         text.check_end(state)
         check_hashed(f, state, hashing)
-        size, at = size_of(state.memory, "input"), text.done(state.ghosts)
-        if size == 0 and not state.memory.written["counter"]:
-            return
-        left = combined(size, at, -1)
-        assert isinstance(left, int)
-        last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-        wanted, what = terms.form(counters.block(last)), "the counter block"
-        f.compare(f.cell(state, "counter", what), wanted, what)
+        check_counter(f, state, text)
 
     return Function(
         function.symbol,

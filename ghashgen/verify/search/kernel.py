@@ -10,13 +10,16 @@ from ghashgen.verify.certified import Certified
 from ghashgen.verify.checking import ALIGNED, CALLED, RESIDUES, SCHEMA, check_case
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.power import Power
+from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
+from ghashgen.verify.search.text import certificates as texts
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
@@ -84,6 +87,8 @@ def _proposed(
             yield from pieces(checker, spec.abi)
         elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
             yield from certificates(checker, spec.abi)
+        elif all(isinstance(p, Counters | Text) for p in meaning.parts):
+            yield from texts(checker, spec.abi)
         else:
             yield certificate(checker, spec.abi)
     finally:

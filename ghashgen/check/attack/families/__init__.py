@@ -1,3 +1,1 @@
-"""Runs accepted objects of each family, one module for each; a family names its module in
-`trials`.
-"""
+"""Runs accepted objects of each family, one module for each: its facet `trials`."""

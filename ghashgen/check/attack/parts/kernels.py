@@ -74,7 +74,7 @@ def families_of(choice: Choice) -> list[Family[Any]]:
     return [
         family
         for family in in_order()
-        if family.trials
+        if "trials" in family.facets
         and (not choice.family or family.name in choice.family)
         and choice.axes.keys() <= {axis.name for axis in family.axes}
     ]

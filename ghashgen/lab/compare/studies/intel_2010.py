@@ -8,7 +8,7 @@ table. A kernel here with these schemes does the same.
 from dataclasses import replace
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
 
 _OURS = {

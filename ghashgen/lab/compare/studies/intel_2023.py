@@ -6,7 +6,7 @@ columns of Table 11; instruction set, key size and blocks per group are the same
 """
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
 
 SIZES = (64, 128, 256, 512, 2048, 16384)

@@ -7,7 +7,7 @@ section 6.2.3.3).
 """
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.compare.core import Group, Study, Variant
 
 _TABLES = {128: 29.5}

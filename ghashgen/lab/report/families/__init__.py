@@ -1,0 +1,1 @@
+"""The report page of each family: its facet `topic`."""
