@@ -72,6 +72,8 @@ class Memory:
         """What is known of the unknowns in numbers."""
         self.bases: list[tuple[tuple[str, int], ...]] = [()]
         """The unknown parts of offsets at which something has been accessed (`key`)."""
+        self.scattered: frozenset[str] = frozenset()
+        """The buffers in which bytes have been written at a place with unknowns."""
         self.stores = 0
         """How many stores there have been."""
 
@@ -165,9 +167,7 @@ class Memory:
         if any(n % align for _, n in k):
             raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
         self._check_align(region, c, align, kind)
-        key = self.key(offset)
-        self._require_apart(region.name, offset, size)
-        return region.name, key
+        return region.name, self.key(offset)
 
     def key(self, at: "int | Linear") -> int:
         """Return a place's number. The numbers of places that differ by c differ by c.
@@ -196,6 +196,8 @@ class Memory:
     def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
         """Refuse an access that may overlap bytes written at an unknown place."""
         facts, (_, k) = self.facts, parts(offset)
+        if not k and name not in self.scattered:
+            return
         assert isinstance(facts, Facts)
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
@@ -215,7 +217,11 @@ class Memory:
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
     def renamed(self, values: "Mapping[str, int | Linear]") -> None:
-        """Replace unknowns by numbers, in all places."""
+        """Replace unknowns by numbers, in all places.
+
+        Raises:
+            Refutation: two places become one.
+        """
         assert isinstance(self.facts, Facts)
         written = {
             name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
@@ -224,6 +230,8 @@ class Memory:
         self.bases = [()]
         for name, cells in written.items():
             self.written[name] = {self.key(place): what for place, what in cells}
+            if len(self.written[name]) != len(cells):
+                raise unsupported(f"two written places of {name} that are one", self.terms.at)
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
@@ -269,6 +277,7 @@ class Memory:
 
     def _read(self, name: str, offset: int, size: int) -> Value:
         written = self.written[name]
+        self._require_apart(name, self.place(offset), size)
         places = range(offset, offset + size)
         if over := self.regions[name].over:
             self._require_apart(over, self.place(offset), size)
@@ -336,10 +345,17 @@ class Memory:
             raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
         if self.regions[name].access in ONCE:
             self._require_same(name, offset, value, size)
+        self._require_apart(name, self.place(offset), size)
         self.stores += 1
+        self.put(name, offset, value, size)
+
+    def put(self, name: str, key: int, value: Value, size: int) -> None:
+        """Note that a value has been written at the place with a number."""
+        if key >= HALF:
+            self.scattered |= {name}
         written = self.written[name]
         for k in range(size):
-            written[offset + k] = (value, k)
+            written[key + k] = (value, k)
 
     def _require_same(self, name: str, offset: int, value: Value, size: int) -> None:
         """Refuse to write a byte again unless its value is certainly the same.
