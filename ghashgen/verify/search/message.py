@@ -109,7 +109,7 @@ class Search:
                 )
                 one["places"][place] = "!" if number is None else ["n", str(number)]
         size = self.begin.memory.regions[sample.blocks.buffer].size
-        about = {u for u, _ in parts(size)[1]}  # type: ignore[arg-type]
+        about = {u for u, _ in parts(size)[1]}
         for name in self.meaning.numbers:
             if name in about:
                 continue
