@@ -68,9 +68,9 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     real = search.proposed
 
-    def noted(image: Any, spec: Any, meaning: Any, apart: object) -> Any:
+    def noted(image: Any, spec: Any, meaning: Any) -> Any:
         found.append(meaning().symbol)
-        return real(image, spec, meaning, apart)
+        return real(image, spec, meaning)
 
     monkeypatch.setattr(search, "proposed", noted)
     return found

@@ -20,14 +20,15 @@ from functools import partial
 from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.rules.assertion import read_certificate
-from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.check import MOST_STEPS, Checker
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.machine import text_of as nasm_text
+from ghashgen.verify.x86_64.regions import ROUNDED
 
 SCHEMA = 1
 
@@ -114,22 +115,31 @@ def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object)
     return check_case(image, meaning(), certificate, CALLED)
 
 
-def check_case(image: Image, meaning: Meaning, certificate: object, align: tuple[int, int]) -> Way:
+def check_case(
+    image: Image, meaning: Meaning, certificate: object, align: tuple[int, int],
+    most: int = MOST_STEPS,
+) -> Way:  # fmt: skip
     """Check a function in one way, the stack pointer at its entry being so aligned.
+
+    `most` is how many instructions there may be between two cuts.
 
     Raises:
         Refutation: the certificate is refused.
     """
     with _judging(image, meaning):
         checker = Checker(image, meaning, read_certificate(certificate), align)
+        checker.most = most
         checker.check()
         return Way(_numbers(meaning), checker.steps, checker.runs, checker.returns)
 
 
-def run_at(image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int]) -> Way:
+def run_at(
+    image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int],
+    most: int = MOST_STEPS,
+) -> Way:  # fmt: skip
     """Run a function in one way from its entry to its return, its numbers being these.
 
-    Without an unknown no certificate is needed.
+    Without an unknown no certificate is needed. `most` is how many instructions it may take.
 
     Raises:
         Refutation: it is wrong there, or is not followed; `numbers` says where.
@@ -140,11 +150,11 @@ def run_at(image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, i
 
     try:
         try:
-            way = check_case(image, fixed(), NOTHING, CALLED)
+            way = check_case(image, fixed(), NOTHING, CALLED, most)
         except Refutation as error:
-            if error.category is not Category.UNSUPPORTED:
+            if ROUNDED not in error.message:
                 raise
-            # It may ask how its stack is aligned.
+            # It asks how its stack is aligned.
             way = check_way(image, fixed, {"stack": dict.fromkeys(RESIDUES, NOTHING)})
     except Refutation as error:
         error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}

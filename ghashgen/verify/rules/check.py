@@ -56,6 +56,9 @@ class Decoded:
 class Checker:
     """Checks one function's certificate against its specification."""
 
+    most = MOST_STEPS
+    """Instructions between two cuts."""
+
     def __init__(
         self, image: Image, meaning: Meaning, assertions: Mapping[str, Assertion],
         align: tuple[int, int] = (16, 8),
@@ -121,7 +124,7 @@ class Checker:
     ) -> tuple[int, bool]:
         """Run one case to a cut or a return; `begun`: it is not to be cut where it stands."""
         self.meaning.entering(state)
-        for _ in range(MOST_STEPS):
+        for _ in range(self.most):
             if address == END or (not begun and address in self.at):
                 try:
                     if address == END:
@@ -138,7 +141,7 @@ class Checker:
             except SecretCondition as asked:
                 raise Answered(self.answers(state, asked), address) from None
             begun = False
-        raise unsupported(f"no cut within {MOST_STEPS} instructions", address)
+        raise unsupported(f"no cut within {self.most} instructions", address)
 
     def answers(self, state: State, asked: SecretCondition) -> list[State]:
         """Return the two states behind a condition that depends on a secret.

@@ -12,6 +12,9 @@ from ghashgen.verify.core.values import M64, UndecidedError
 Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None if there is none."""
 
+ROUNDED = "rounded beyond its known alignment"
+"""Why a question about an address is not decided."""
+
 
 class Access(Enum):
     """What a function may do with a buffer."""
@@ -55,5 +58,5 @@ def mask_pointer(region: Region, offset: Number, mask: int) -> int:
     """
     step = (mask ^ M64) + 1
     if step & step - 1 or not isinstance(offset, int) or region.align % step:
-        raise UndecidedError(f"an address in {region.name} rounded beyond its known alignment")
+        raise UndecidedError(f"an address in {region.name} {ROUNDED}")
     return ((offset + region.residue) & ~(step - 1)) - region.residue
