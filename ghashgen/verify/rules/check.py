@@ -33,10 +33,10 @@ from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step
 from ghashgen.verify.x86_64.memory import STACK
 from ghashgen.verify.x86_64.rows.table import step_of
+from ghashgen.verify.x86_64.uses import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.wipe import check_wiped
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000

@@ -17,11 +17,12 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import reached, successors
 from ghashgen.verify.search.loops import cases
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.flow import VECTOR, Flow
+from ghashgen.verify.x86_64.uses import VECTOR
 
 LENGTH = "length"
 
