@@ -21,10 +21,12 @@ from ghashgen.check.attack.parts.facts import tasks, work
 from ghashgen.verify.core import linear
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.values import M64, Pointer
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.values import M64, Linear, Pointer, Value
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64 import flags
+from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.flags import CONDITIONS
+from ghashgen.verify.x86_64.machine import Machine
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 SEED = 1
@@ -138,7 +140,13 @@ def less_by_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lanes_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a number in a vector register the upper half is 0."""
-    monkeypatch.setattr(Facts, "width", lambda self, a: 32)
+    real = operands.to_vector
+
+    def lower(m: Machine, value: Value) -> Lane:
+        lane = real(m, value)
+        return m.terms.keep(lane, (1 << 32) - 1) if isinstance(value, Linear) else lane
+
+    monkeypatch.setattr(operands, "to_vector", lower)
 
 
 def sign_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,13 +284,6 @@ class Facts:
                 out.append(Case((), ((u, times(value, n)),), ((fresh, first, last),)))
         return tuple(out)
 
-    def width(self, a: Linear) -> int:
-        """Return how many bits a number of 64 bits may have: 64, whatever is known by now.
-
-        So its bits are the same values before and after more is known.
-        """
-        return 64
-
     def known(self, a: Linear) -> int:
         """Return a number that has to be known.
 

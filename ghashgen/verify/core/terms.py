@@ -123,12 +123,11 @@ class Terms:
         return name in self._names
 
     def number(self, value: Linear, facts: Facts) -> Term:
-        """Return the bits of a public number with unknowns; equal numbers have equal bits."""
+        """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
-        mask = (1 << facts.width(value)) - 1
         self.unknowns.update(u for u, _ in value.k)
-        return self._make("number", (value, mask), mask, DATA | SECRET)
+        return self._make("number", (value,), MASK64, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""

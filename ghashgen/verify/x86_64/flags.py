@@ -22,7 +22,7 @@ from ghashgen.verify.x86_64.elf import SECTION
 class Why(StrEnum):
     """Why a flag is not a known bit."""
 
-    CALLER = "a condition depends on what the caller left, or on what a loop's cut forgot"
+    CALLER = "a condition depends on what the caller left"
     UNDEFINED = "a condition on flags that no row defines"
     UNDECIDED = "a comparison that depends on the unknown"
     ADDRESS = "a condition that depends on where a buffer lies"
