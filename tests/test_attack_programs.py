@@ -20,7 +20,8 @@ from ghashgen.check.attack.program_make import KINDS, Program, program
 from ghashgen.check.attack.program_run import QUICK, STATE, SUBKEY, assembled, judge, run
 from ghashgen.check.attack.program_trap import Step
 from ghashgen.support.toolchain import assemble_text
-from ghashgen.verify.core.values import Arithmetic, Linear, Pointer, Value
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 
@@ -92,7 +93,7 @@ def sign_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
     real = flags.of_difference
 
     def guessed(
-        facts: Arithmetic, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
+        facts: Facts, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
     ) -> flags.Flags:
         out = real(facts, a, b, bits, inside)
         unknown = isinstance(a, Linear) or isinstance(b, Linear)

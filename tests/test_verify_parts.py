@@ -20,18 +20,12 @@ from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.linear import Facts, Fork
+from ghashgen.verify.core.numbers import parse, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import (
-    RANGES,
-    Affine,
-    Pointer,
-    UndecidedError,
-    add,
-    mask_number,
-    subtract,
-)
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
 from ghashgen.verify.meaning.algebra import KINDS, Algebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.statements.hash import parse_cell, power_major
@@ -177,23 +171,27 @@ def test_cells_are_a_kind_and_a_power() -> None:
 # Lengths with an unknown, flags.
 
 
-def test_lengths_with_an_unknown() -> None:
-    u = Affine(1, 0, 32, 1000, "u")
-    assert subtract(u, 16) == Affine(1, -16, 32, 1000, "u")
-    assert add(Pointer("input", 0), u) == Pointer("input", u)
-    assert subtract(Pointer("input", u), Pointer("input", u.plus(-16))) == 16
-    with pytest.raises(UndecidedError):
-        subtract(u, 64)
+LENGTHS = Facts({"u": (32, 1000), "v": (32, 1000), "w": (1, 9)})
+
+
+def test_lengths_with_unknowns() -> None:
+    facts, u, v = LENGTHS, unknown("u"), unknown("v")
+    assert facts.subtract(u, 16) == Linear(-16, (("u", 1),))
+    assert facts.add(Pointer("input", 0), u) == Pointer("input", u)
+    assert facts.subtract(Pointer("input", u), Pointer("input", parse("u-16"))) == 16
     # Of the same range, and not the same number.
-    other = Affine(1, 0, 32, 1000, "v")
-    for combine in (add, subtract):
-        with pytest.raises(UndecidedError, match="two unknowns"):
-            combine(u, other)
-    with pytest.raises(UndecidedError, match="two unknowns"):
-        subtract(Pointer("input", u), Pointer("input", other))
-    assert mask_number(Affine(64, 5, 1, 9, "u"), 15) == 5
-    with pytest.raises(UndecidedError):
-        mask_number(u, 15)
+    assert facts.add(u, v) == parse("u+v")
+    assert facts.subtract(u, u) == 0
+    for first, second in ((u, 64), (u, v), (Pointer("input", u), Pointer("input", v))):
+        with pytest.raises(Fork, match="may wrap around") as caught:
+            facts.subtract(first, second)
+        # It is negative, or it is not.
+        assert len(caught.value.cases) == 2
+    assert facts.subtract(Pointer("input", u), Pointer("output", u)) is None
+    assert facts.mask_number(Linear(5, (("w", 64),)), 15) == 5
+    with pytest.raises(Fork, match="the low bits") as caught:
+        facts.mask_number(u, 15)
+    assert len(caught.value.cases) == 16
 
 
 @pytest.mark.parametrize(
@@ -205,9 +203,8 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    asked = Asked(
-        of_difference(RANGES, Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
-    )
+    flags = of_difference(LENGTHS, unknown("u"), bound, 64, lambda pointer: False)
+    asked = Asked(flags, LENGTHS)
     if expected is None:
         with pytest.raises(UndecidedError):
             CONDITIONS[condition](asked)

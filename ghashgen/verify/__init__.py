@@ -6,10 +6,10 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 `ghashgen.algebra.ops.forms`. From the ground up, each folder importing those before it:
 
 - core: values. term, terms, kinds: hash-consed data with exact forms; variables: which of them are
-  in a term; values: lengths with a named unknown, pointers; lengths: claims compared with what was
-  shown; refutation, explanation: how a wrong kernel is reported.
+  in a term; values, numbers, linear: numbers with unknowns, addresses, and what is known of the
+  unknowns; refutation, explanation: how a wrong kernel is reported.
 - x86_64: the machine. elf, elf_kinds, elf_notes: an object file as sections and references;
-  decoding, flow: from bytes to instructions with one reading, their graph and live registers;
+  decoding, uses: from bytes to instructions with one reading, and the registers that they use;
   memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant time, calling
   convention, secrets left behind.
 - rules: states, assertions and the rules by which a certificate is checked.
@@ -17,14 +17,7 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - search: proposes certificates. Nothing rests on it.
 - checking, certified: check a function by given certificates, or by ones that are searched; chosen:
   runs at chosen lengths; theorems: what is proved, in words.
-- uncovered: proves what `meaning` does not cover, by the engine.
-- engine: drives a proof for any family. family: what a family of kernels provides; entry: buffers
-  and arguments; prover: one run; cut: what a loop's head keeps; induction: all other lengths;
-  behind: a sample of the induction's lengths, executed; stretches: caches work for that; plans:
-  which of these, in which order.
-- hash: GHASH and POLYVAL. spec: what a kernel claims; operations, entry: what its functions mean;
-  entries: what its table holds; naming: values that get names; absorbing, ahead: what it keeps at a
-  cut; power, exponents: all exponents; difference: explains a refutation in reports, and is not
-  imported by the prover.
+- statements: what a kernel claims, one file for each family.
+- difference: explains a refutation in reports, and is not imported by what decides.
 - prove: `prove_object`, the entry point. It knows no family: a statement brings its own.
 """

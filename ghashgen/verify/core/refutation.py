@@ -27,9 +27,6 @@ class Category(StrEnum):
     UNSUPPORTED = "unsupported"
     """Neither proved nor shown wrong: an instruction without a row, or control flow not followed.
     """
-    PROVER = "prover"
-    """The prover's two lines disagree: a fault of the prover, which says nothing about the kernel.
-    """
 
     @property
     def advice(self) -> str:
@@ -40,7 +37,6 @@ class Category(StrEnum):
 _ADVICE = {
     Category.TIMING: "use an instruction from the list instead",
     Category.UNSUPPORTED: "neither proved nor shown wrong",
-    Category.PROVER: "report it, with the object",
 }
 
 

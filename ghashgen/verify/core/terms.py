@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
 from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, NO_POLYNOMIALS, OR, SIMPLE, as_lane
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -37,7 +38,7 @@ from ghashgen.verify.core.term import (
     rank,
     same_value,
 )
-from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, UndecidedError
+from ghashgen.verify.core.values import Linear, UndecidedError
 from ghashgen.verify.core.words import Words
 
 
@@ -121,13 +122,12 @@ class Terms:
         """Return whether a name in a form is that of a variable, not of an entry's bits."""
         return name in self._names
 
-    def number(self, value: UNKNOWN, facts: Arithmetic = RANGES) -> Term:
-        """Return the bits of a public number with an unknown; equal numbers have equal bits."""
+    def number(self, value: Linear, facts: Facts) -> Term:
+        """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
-        mask = (1 << facts.width(value)) - 1
-        self.unknowns.update(u for u, _ in getattr(value, "k", ()))
-        return self._make("number", (value, mask), mask, DATA | SECRET)
+        self.unknowns.update(u for u, _ in value.k)
+        return self._make("number", (value,), MASK64, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""

@@ -33,10 +33,10 @@ from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step
 from ghashgen.verify.x86_64.memory import STACK
 from ghashgen.verify.x86_64.rows.table import step_of
+from ghashgen.verify.x86_64.uses import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.wipe import check_wiped
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
@@ -227,9 +227,11 @@ class Checker:
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
-            found, first = value(v, place.bits), state.memory.key(place.offset)
-            cells = {first + k: (found, k) for k in range(place.bits // 8)}
-            state.memory.written[place.region].update(cells)
+            size = state.memory.regions[place.region].size
+            if isinstance(place.offset, Linear) and isinstance(size, int):
+                raise unsupported(f"{a.name}: an unknown place in {place.region}")
+            first = state.memory.key(place.offset)
+            state.memory.put(place.region, first, value(v, place.bits), place.bits // 8)
         m.flags = alike(Open(Why.UNDEFINED, not a.public_flags))
         m.upper_dirty = a.dirty
         pointer = m.gpr[RSP]

@@ -13,7 +13,7 @@ from ghashgen.verify.meaning.text import ANSWER, DIFFERS
 from ghashgen.verify.rules.assertion import REGISTERS
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES, TURN, Values
-from ghashgen.verify.x86_64.flow import VECTOR
+from ghashgen.verify.x86_64.uses import VECTOR
 
 
 class Sample(Values):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from iced_x86 import FlowControl
 
-from ghashgen.verify.x86_64.flow import Flow
+from ghashgen.verify.search.flow import Flow
 
 
 def successors(flow: Flow) -> dict[int, tuple[int, ...]]:

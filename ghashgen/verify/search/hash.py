@@ -10,6 +10,7 @@ from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import flow_of
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.loops import TURNS, turns
 from ghashgen.verify.search.power import certificate as power
@@ -18,7 +19,6 @@ from ghashgen.verify.search.tail import LENGTH, joined
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import flow_of
 
 EMPTY: dict[str, Any] = {"assertions": {}}
 
@@ -50,7 +50,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     if not meaning.numbers:
         yield EMPTY
         return
-    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
+    flow = flow_of(image, checker.entry, ABIS[abi])
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return

@@ -16,6 +16,7 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.flow import flow_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
@@ -23,7 +24,6 @@ from ghashgen.verify.search.text import certificates as texts
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.flow import flow_of
 
 
 def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> I
 
 def _rounds(image: Image, spec: Statement, symbol: str) -> bool:
     """Return whether a function aligns its frame itself."""
-    flow = flow_of(image, image.symbol(symbol), ABIS[spec.abi].saved_numbers)
+    flow = flow_of(image, image.symbol(symbol), ABIS[spec.abi])
     return any(
         i.mnemonic == Mnemonic.AND and i.op0_register == Register.RSP
         for i in flow.instructions.values()

@@ -19,6 +19,7 @@ from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
@@ -26,7 +27,6 @@ from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.flow import Flow, flow_of
 
 MOST_LOOPS = 12
 
@@ -38,7 +38,7 @@ class Search:
         self.checker, self.meaning, self.say = checker, checker.meaning, say
         image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
-        self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
+        self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi])
         self.after = successors(self.flow)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.same = {n: n for n in meaning.numbers}
@@ -109,7 +109,7 @@ class Search:
                 )
                 one["places"][place] = "!" if number is None else ["n", str(number)]
         size = self.begin.memory.regions[sample.blocks.buffer].size
-        about = {u for u, _ in parts(size)[1]}  # type: ignore[arg-type]
+        about = {u for u, _ in parts(size)[1]}
         for name in self.meaning.numbers:
             if name in about:
                 continue

@@ -23,8 +23,8 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.flow import MASK, VECTOR
 from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP
+from ghashgen.verify.x86_64.uses import MASK, VECTOR
 
 TURN = "t"
 """The unknown that counts the turns."""

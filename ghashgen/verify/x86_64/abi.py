@@ -17,7 +17,6 @@ from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import VECTOR
 from ghashgen.verify.x86_64.machine import GPR_NAMES, RAX, RSP, Machine
 from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK
 
@@ -37,11 +36,6 @@ class Abi:
     """Bytes by which the stack grows when the guard page below it is touched; 0 if any touch grows
     it.
     """
-
-    @property
-    def saved_numbers(self) -> frozenset[int]:
-        """The saved registers in the numbering of `ghashgen.verify.x86_64.flow`."""
-        return frozenset(self.saved) | {VECTOR + v for v in self.saved_vectors}
 
 
 SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128, 0)

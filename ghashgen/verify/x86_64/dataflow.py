@@ -27,9 +27,9 @@ from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.x86_64.decoding import address_registers, mnemonic_of
 from ghashgen.verify.x86_64.elf import SECTION
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
 from ghashgen.verify.x86_64.machine import RSP, Machine, gpr_index
 from ghashgen.verify.x86_64.operands import address
+from ghashgen.verify.x86_64.uses import MASK, VECTOR, use_of
 
 INSTEAD = {
     "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",

@@ -1,7 +1,7 @@
 """The arithmetic flags: each a known bit, or open with a reason and its dependences.
 
 A flag is computed when an instruction sets it. On numbers of `bits` bits, unknowns included, it is
-exact for the whole range or open: a bit that is not the same for every value is never known. An
+exact for all their values or open: a bit that is not the same for every value is never known. An
 open flag remembers whether a secret may be in it. Instructions that do not set a flag keep it.
 """
 
@@ -11,25 +11,18 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from ghashgen.verify.core.kinds import EQUAL
-from ghashgen.verify.core.linear import Fork, compared, equal_or_not
+from ghashgen.verify.core.linear import Facts, Fork, compared, equal_or_not
+from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of, parts_of
-from ghashgen.verify.core.values import (
-    UNKNOWN,
-    Arithmetic,
-    Linear,
-    Pointer,
-    UndecidedError,
-    Value,
-    signed,
-)
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value, signed
 from ghashgen.verify.x86_64.elf import SECTION
 
 
 class Why(StrEnum):
     """Why a flag is not a known bit."""
 
-    CALLER = "a condition depends on what the caller left, or on what a loop's cut forgot"
+    CALLER = "a condition depends on what the caller left"
     UNDEFINED = "a condition on flags that no row defines"
     UNDECIDED = "a comparison that depends on the unknown"
     ADDRESS = "a condition that depends on where a buffer lies"
@@ -101,20 +94,6 @@ ENTRY = alike(Open(Why.CALLER))
 """The flags that the caller left."""
 
 
-def forgotten(flags: Flags, keep: bool) -> Flags:
-    """Return the flags without reasons, and without bits unless `keep`; secrets stay secret."""
-
-    def one(flag: Flag) -> Open:
-        return Open(Why.UNDEFINED, isinstance(flag, Open) and flag.secret)
-
-    def kept(flag: Flag) -> Flag:
-        return flag if keep and isinstance(flag, bool) else one(flag)
-
-    return Flags(
-        kept(flags.carry), kept(flags.zero), kept(flags.sign), kept(flags.overflow), one(flags.rest)
-    )
-
-
 def _open(*values: Value) -> Open | None:
     """Return every flag's value if an operand is a secret, a caller's or an unknown value, else
     None.
@@ -129,7 +108,7 @@ def _decided(answer: bool | None) -> Flag:
     return Open(Why.UNDECIDED) if answer is None else answer
 
 
-def _below(facts: Arithmetic, number: int | UNKNOWN, bound: int) -> Flag:
+def _below(facts: Facts, number: Number, bound: int) -> Flag:
     """Return whether a number is below a bound."""
     answer = facts.below(number, bound)
     if answer is None and isinstance(number, Linear):
@@ -137,24 +116,24 @@ def _below(facts: Arithmetic, number: int | UNKNOWN, bound: int) -> Flag:
     return _decided(answer)
 
 
-def _equals(facts: Arithmetic, number: int | UNKNOWN, value: int) -> Flag:
+def _equals(facts: Facts, number: Number, value: int) -> Flag:
     answer = facts.equals(number, value)
     if answer is None and isinstance(number, Linear):
         return Open(Why.UNDECIDED, zero=Linear(number.c - value, number.k))
     return _decided(answer)
 
 
-def _negative(facts: Arithmetic, number: int | UNKNOWN, bits: int) -> Flag:
+def _negative(facts: Facts, number: Number, bits: int) -> Flag:
     """Return the sign bit of a number of `bits` bits."""
     half = 1 << bits - 1
     if facts.below(number, -half) is False and facts.below(number, half):
         return _below(facts, number, 0)
     if facts.below(number, 0) is False and facts.below(number, 2 * half):
-        return _below(facts, facts.sum(half - 1, number, -1), 0)
+        return _below(facts, combined(half - 1, number, -1), 0)
     return _decided(facts.bit(number, bits - 1))
 
 
-def _outside(facts: Arithmetic, number: int | UNKNOWN | None, low: int, high: int) -> Flag:
+def _outside(facts: Facts, number: Number | None, low: int, high: int) -> Flag:
     """Return whether a number is outside [low, high); None: the number is not known."""
     if number is None:
         return Open(Why.UNDECIDED)
@@ -162,7 +141,7 @@ def _outside(facts: Arithmetic, number: int | UNKNOWN | None, low: int, high: in
     if under or inside is False:
         return True
     if under is False:
-        return _below(facts, facts.sum(high - 1, number, -1), 0)
+        return _below(facts, combined(high - 1, number, -1), 0)
     return _below(facts, number, low) if inside else Open(Why.UNDECIDED)
 
 
@@ -175,7 +154,7 @@ def _unplaced(*values: Value) -> Flags:
     return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
 
 
-def of_sum(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
+def of_sum(facts: Facts, a: Value, b: Value, bits: int) -> Flags:
     """Return the flags of a + b, operands of `bits` bits (SDM vol. 2A, ADD)."""
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _unplaced(a, b)
@@ -183,7 +162,7 @@ def of_sum(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
 
 
 def of_difference(
-    facts: Arithmetic, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
+    facts: Facts, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
 ) -> Flags:
     """Return the flags of a - b, operands of `bits` bits (SDM vol. 2B, SUB and CMP).
 
@@ -195,7 +174,7 @@ def of_difference(
     return _of_total(facts, a, b, bits, -1)
 
 
-def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Flags:
+def _of_total(facts: Facts, a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags:
     """Return the flags of a + sign·b: CF if it leaves the unsigned range, OF the signed range."""
     if isinstance(a, Term) or isinstance(b, Term):
         every = _open(a, b)
@@ -207,12 +186,9 @@ def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Fl
             (difference,) = parts_of(a)
             return replace(alike(every), zero=replace(every, value=difference))
         return alike(every)
-    try:
-        total = facts.sum(a, b, sign)
-        first, second = facts.as_signed(a, bits), facts.as_signed(b, bits)
-        both = None if first is None or second is None else facts.sum(first, second, sign)
-    except UndecidedError:
-        return alike(Open(Why.UNDECIDED))
+    total = combined(a, b, sign)
+    first, second = facts.as_signed(a, bits), facts.as_signed(b, bits)
+    both = None if first is None or second is None else combined(first, second, sign)
     zeros = _equals(facts, total, 0), _equals(facts, total, 1 << bits)
     zero: Flag = True
     if True not in zeros:
@@ -229,17 +205,12 @@ def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Fl
     )
 
 
-def _of_addresses(
-    facts: Arithmetic, a: Value, b: Value, inside: Callable[[Pointer], bool]
-) -> Flags:
+def _of_addresses(facts: Facts, a: Value, b: Value, inside: Callable[[Pointer], bool]) -> Flags:
     if not (isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region):
         return _unplaced(a, b)
     if a.region.startswith(SECTION):
         return _unplaced(a)
-    try:
-        difference = facts.sum(a.offset, b.offset, -1)
-    except UndecidedError:
-        return alike(Open(Why.UNDECIDED))
+    difference = combined(a.offset, b.offset, -1)
     ordered = inside(a) and inside(b)
     near = facts.below(difference, 1 << 64) and facts.below(difference, 1 - (1 << 64)) is False
     return Flags(
@@ -251,16 +222,16 @@ def _of_addresses(
     )
 
 
-def of_product(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
+def of_product(facts: Facts, a: Value, b: Value, bits: int) -> Flags:
     """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF if it does not fit.
 
     ZF and SF are undefined, like AF and PF.
     """
     rest = undefined(a, b)
-    product: int | UNKNOWN | None = None
-    if isinstance(a, int | UNKNOWN) and isinstance(b, int):
+    product: Number | None = None
+    if isinstance(a, Number) and isinstance(b, int):
         first = facts.as_signed(a, bits)
-        product = None if first is None else facts.times(first, signed(b, bits))
+        product = None if first is None else times(first, signed(b, bits))
     wider = _open(a, b) or _outside(facts, product, -1 << bits - 1, 1 << bits - 1)
     return Flags(wider, rest, rest, wider, rest)
 
@@ -285,7 +256,7 @@ def _zero(lanes: Sequence[Lane]) -> Flag:
 
 
 def of_result(
-    facts: Arithmetic, result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value
+    facts: Facts, result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value
 ) -> Flags:
     """Return ZF and SF by a result of `bits` bits, with these CF and OF.
 
@@ -309,7 +280,7 @@ def undefined(*values: Value) -> Open:
     return Open(Why.UNDEFINED, entered is not None and entered.secret)
 
 
-def read(flag: Flag, facts: Arithmetic, at: int) -> bool:
+def read(flag: Flag, facts: Facts, at: int) -> bool:
     """Return a flag that a condition needs.
 
     Raises:
@@ -346,7 +317,7 @@ class Condition(Protocol):
     @property
     def flags(self) -> Flags: ...  # noqa: D102
     @property
-    def facts(self) -> Arithmetic: ...  # noqa: D102
+    def facts(self) -> Facts: ...  # noqa: D102
     @property
     def at(self) -> int: ...  # noqa: D102
 

@@ -1,7 +1,7 @@
 """The machine that runs a kernel: registers, flags, memory; one decoded instruction at a time.
 
-Control flow is concrete: lengths and pointers are numbers (or numbers with an unknown, in the
-induction), data are lanes. A vector register is four lanes of 128 bits.
+Lengths and places are numbers, known or with unknowns; data are lanes. A vector register is four
+lanes of 128 bits.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,10 +10,11 @@ from typing import Any, Final, TypeVar
 
 from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register, RegisterExt
 
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Arithmetic, Value
+from ghashgen.verify.core.values import Value
 from ghashgen.verify.x86_64.flags import ENTRY, Flags
 from ghashgen.verify.x86_64.memory import Memory
 
@@ -97,7 +98,7 @@ class Machine:
         return self.terms.at
 
     @property
-    def facts(self) -> Arithmetic:
+    def facts(self) -> Facts:
         """What is known of the unknowns in its numbers."""
         return self.memory.facts
 

@@ -10,23 +10,14 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 from collections.abc import Callable, Mapping
 
 from ghashgen.verify.core.linear import Facts, Fork
-from ghashgen.verify.core.numbers import combined, parts, replaced, whole
+from ghashgen.verify.core.numbers import Number, combined, parts, replaced
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import (
-    RANGES,
-    UNKNOWN,
-    Affine,
-    Arithmetic,
-    Linear,
-    Pointer,
-    UndecidedError,
-    Value,
-)
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.x86_64.elf import SECTION, Image
 from ghashgen.verify.x86_64.elf_kinds import Kind
-from ghashgen.verify.x86_64.regions import ONCE, UNREADABLE, Access, Region
+from ghashgen.verify.x86_64.regions import UNREADABLE, Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region. Offset 0 is the entry's stack pointer, where the return address is."""
@@ -68,10 +59,12 @@ class Memory:
         """Bytes of the stack by which it grows, if it must be touched in order, else 0."""
         self.touched = 0
         """The lowest offset of the stack that was accessed, if `page` is not 0."""
-        self.facts: Arithmetic = RANGES
+        self.facts = Facts()
         """What is known of the unknowns in numbers."""
         self.bases: list[tuple[tuple[str, int], ...]] = [()]
         """The unknown parts of offsets at which something has been accessed (`key`)."""
+        self.scattered: frozenset[str] = frozenset()
+        """The buffers in which bytes have been written at a place with unknowns."""
         self.stores = 0
         """How many stores there have been."""
 
@@ -79,9 +72,10 @@ class Memory:
         return Refutation(Category.MEMORY, what, at=at)
 
     def locate(self, address: Value, size: int, align: int, store: bool) -> tuple[str, int]:
-        """Check an access and return its region and offset.
+        """Check an access and return its region, and the number of its place (`key`).
 
         Raises:
+            Fork: the place is one of a few, or where it is within 16 bytes depends on the unknowns.
             Refutation: the access is not allowed.
         """
         at = self.terms.at
@@ -94,7 +88,7 @@ class Memory:
                 why = "the caller left in a register" if known else f"is {address.args[0]}"
                 raise self._refute(f"{kind} an address that {why}", at)
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
-        if isinstance(address, UNKNOWN):
+        if isinstance(address, Linear):
             raise self._refute(f"{kind} an address that is a length", at)
         region = self.regions.get(address.region)
         if region is None:
@@ -103,73 +97,47 @@ class Memory:
                 raise self._refute(f"{kind} {what}", at)
             raise self._refute(f"{kind} {address.region}", at)
         offset = address.offset
-        if isinstance(self.facts, Facts) and not (
-            isinstance(offset, int) and isinstance(region.size, int) and isinstance(region.low, int)
-        ):
-            return self._locate_far(region, offset, size, align, store)
-        if not isinstance(offset, int):
-            raise UndecidedError(f"{kind} {region.name} at an offset with an unknown")
-        assert isinstance(region.low, int)
-        if offset < region.low:
-            before = region.low - offset
-            raise self._refute(
-                f"{kind} {size} bytes of {region.name} that start {before} before it", at
-            )
-        if region.name == STACK:
-            if offset < self.floor():
-                raise self._refute(f"{kind} the stack below what may be used", at)
-            self._touch(offset, size, store)
-        assert isinstance(region.size, int | Affine)
-        limit = region.size if isinstance(region.size, int) else region.size.least
-        if offset + size > limit:
-            if isinstance(region.size, Affine) and offset + size <= region.size.greatest:
-                raise UndecidedError(f"{kind} {region.name} near an end that is unknown")
-            beyond = offset + size - limit
-            raise self._refute(
-                f"{kind} {size} bytes of {region.name} that end {beyond} beyond it", at
-            )
-        if store and region.access is Access.READ:
-            raise self._refute(f"store to {region.name}, which is read-only", at)
-        for k, why in region.unresolved.items():
-            if offset <= k < offset + size:
-                raise unsupported(f"a constant that is {why}", at)
-        self._check_align(region, offset, align, kind)
-        return region.name, offset
-
-    def _locate_far(
-        self, region: Region, offset: object, size: int, align: int, store: bool
-    ) -> tuple[str, int]:
-        """Check an access with unknowns in the offset or in the region's size."""
-        facts, at = self.facts, self.terms.at
-        assert isinstance(facts, Facts)
-        assert isinstance(offset, int | Linear)
-        assert isinstance(region.size, int | Linear)
         if isinstance(offset, Linear):
-            facts.near(offset)
+            self.facts.near(offset)
             if isinstance(region.size, int):
                 raise UndecidedError(f"{region.name} at an offset with an unknown")
-        kind = "store to" if store else "load from"
-        after = combined(combined(region.size, offset, -1), size, -1)
-        if not facts.shows(combined(offset, whole(region.low), -1)) or not facts.shows(after):
-            what = f"{kind} {size} bytes of {region.name} at {offset}, not known to be in it"
-            raise self._refute(what, at)
-        if store and region.access is Access.READ:
-            raise self._refute(f"store to {region.name}, which is read-only", at)
-        if (
-            store
-            and region.done is not None
-            and not facts.shows(combined(offset, whole(region.done), -1))
-        ):
-            raise self._refute(f"store to {region.name} before {region.done}, which is done", at)
-        c, k = parts(offset)
-        if any(n % align for _, n in k):
-            raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
-        self._check_align(region, c, align, kind)
-        key = self.key(offset)
-        self._require_apart(region.name, offset, size)
-        return region.name, key
+        self._require_inside(region, offset, size, kind)
+        if isinstance(offset, int):
+            if region.name == STACK:
+                if offset < self.floor():
+                    raise self._refute(f"{kind} the stack below what may be used", at)
+                self._touch(offset, size, store)
+            for byte, why in region.unresolved.items():
+                if offset <= byte < offset + size:
+                    raise unsupported(f"a constant that is {why}", at)
+        if store:
+            if region.access is Access.READ:
+                raise self._refute(f"store to {region.name}, which is read-only", at)
+            done = region.done
+            if done is not None and not self.facts.shows(combined(offset, done, -1)):
+                raise self._refute(f"store to {region.name} before {done}, which is done", at)
+        if align > 1:
+            c, k = parts(offset)
+            if any(n % align for _, n in k):
+                raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
+            self._check_align(region, c, align, kind)
+        return region.name, self.key(offset)
 
-    def key(self, at: "int | Linear") -> int:
+    def _require_inside(self, region: Region, offset: Number, size: int, kind: str) -> None:
+        """Refuse an access that is not certainly in a region."""
+        first = combined(offset, region.low, -1)
+        left = combined(combined(region.size, offset, -1), size, -1)
+        if self.facts.shows(first) and self.facts.shows(left):
+            return
+        if isinstance(first, int) and first < 0:
+            where = f"that start {-first} before it"
+        elif isinstance(left, int) and left < 0:
+            where = f"that end {-left} beyond it"
+        else:
+            where = f"at {offset}, not known to be in it"
+        raise self._refute(f"{kind} {size} bytes of {region.name} {where}", self.terms.at)
+
+    def key(self, at: Number) -> int:
         """Return a place's number. The numbers of places that differ by c differ by c.
 
         Raises:
@@ -180,23 +148,23 @@ class Memory:
             raise unsupported("a place so far away that its number is another's", self.terms.at)
         if not k:
             return c
-        assert isinstance(self.facts, Facts)
-        assert isinstance(at, Linear)
-        if any(n % 16 for _, n in at.k):
+        if any(n % 16 for _, n in k):
+            assert isinstance(at, Linear)
             raise Fork("a place within 16 bytes", self.facts.residues(at, 16))
         if k not in self.bases:
             self.bases.append(k)
         return c + (self.bases.index(k) << BASE)
 
-    def place(self, key: int) -> "int | Linear":
+    def place(self, key: int) -> Number:
         """Return the place with a number."""
         c, k = key - (key + HALF >> BASE << BASE), self.bases[key + HALF >> BASE]
         return Linear(c, k) if k else c
 
-    def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
+    def _require_apart(self, name: str, offset: Number, size: int) -> None:
         """Refuse an access that may overlap bytes written at an unknown place."""
         facts, (_, k) = self.facts, parts(offset)
-        assert isinstance(facts, Facts)
+        if not k and name not in self.scattered:
+            return
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
         if not (keys := self.written[name]):
@@ -214,9 +182,12 @@ class Memory:
             if not facts.shows(before) and not facts.shows(after):
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
-    def renamed(self, values: "Mapping[str, int | Linear]") -> None:
-        """Replace unknowns by numbers, in all places."""
-        assert isinstance(self.facts, Facts)
+    def renamed(self, values: Mapping[str, Number]) -> None:
+        """Replace unknowns by numbers, in all places.
+
+        Raises:
+            Refutation: two places become one.
+        """
         written = {
             name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
             for name, cells in self.written.items()
@@ -224,6 +195,8 @@ class Memory:
         self.bases = [()]
         for name, cells in written.items():
             self.written[name] = {self.key(place): what for place, what in cells}
+            if len(self.written[name]) != len(cells):
+                raise unsupported(f"two written places of {name} that are one", self.terms.at)
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
@@ -269,6 +242,7 @@ class Memory:
 
     def _read(self, name: str, offset: int, size: int) -> Value:
         written = self.written[name]
+        self._require_apart(name, self.place(offset), size)
         places = range(offset, offset + size)
         if over := self.regions[name].over:
             self._require_apart(over, self.place(offset), size)
@@ -304,7 +278,7 @@ class Memory:
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
         if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
-            if isinstance(value, Pointer | UNKNOWN):
+            if isinstance(value, Pointer | Linear):
                 if size == 8:
                     return value
                 raise unsupported("part of a pointer or a length loaded", self.terms.at)
@@ -315,7 +289,7 @@ class Memory:
             if is_return_address(v):
                 # Of a finished call: the slot still holds it.
                 raise self._read_return()
-            if isinstance(v, Pointer | UNKNOWN):
+            if isinstance(v, Pointer | Linear):
                 raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
             _, sources = groups.setdefault(id(v), (v, [-1] * 16))
             sources[k] = i
@@ -334,12 +308,19 @@ class Memory:
         name, offset = self.locate(address, size, align, store=True)
         if not self.facts.fits(value, 8 * size):
             raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
-        if self.regions[name].access in ONCE:
+        if self.regions[name].access is Access.OUTPUT:
             self._require_same(name, offset, value, size)
+        self._require_apart(name, self.place(offset), size)
         self.stores += 1
+        self.put(name, offset, value, size)
+
+    def put(self, name: str, key: int, value: Value, size: int) -> None:
+        """Note that a value has been written at the place with a number."""
+        if key >= HALF:
+            self.scattered |= {name}
         written = self.written[name]
         for k in range(size):
-            written[offset + k] = (value, k)
+            written[key + k] = (value, k)
 
     def _require_same(self, name: str, offset: int, value: Value, size: int) -> None:
         """Refuse to write a byte again unless its value is certainly the same.
@@ -382,10 +363,6 @@ class Memory:
         region = self.regions.get(pointer.region)
         if region is None:
             return False
-        try:
-            beyond = self.facts.sum(pointer.offset, region.size, -1)
-            within = self.facts.sum(pointer.offset, region.low, -1)
-        except UndecidedError:
-            return False
-        inside = self.facts.below(within, 0) is False
-        return inside and self.facts.below(beyond, 1) is True
+        beyond = combined(pointer.offset, region.size, -1)
+        within = combined(pointer.offset, region.low, -1)
+        return self.facts.below(within, 0) is False and self.facts.below(beyond, 1) is True

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import M64, UNKNOWN, UndecidedError
+from ghashgen.verify.core.values import M64, UndecidedError
 
 Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None if there is none."""
@@ -22,14 +23,10 @@ class Access(Enum):
     UPDATE = "read and written"
     WRITE = "written; read where it has been"
     OUTPUT = "each byte gets one value; read where it has been written"
-    REPLACE = "read; each byte gets one value, and is read as that from then on"
 
 
 UNREADABLE = (Access.WRITE, Access.OUTPUT)
 """Kinds of access that cannot read unwritten bytes."""
-
-ONCE = (Access.OUTPUT, Access.REPLACE)
-"""Kinds of access that may write a byte again only unchanged: overlapping stores."""
 
 
 @dataclass
@@ -37,8 +34,8 @@ class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
 
     name: str
-    low: int | UNKNOWN
-    size: int | UNKNOWN
+    low: Number
+    size: Number
     access: Access
     cell: Cell
     align: int = 1
@@ -47,13 +44,13 @@ class Region:
     """Bytes that only a linker knows, and why."""
     content: Callable[[Any, Any], Lane | None] | None = None
     """Replaces `cell`: the initial content by memory and absolute place, a multiple of 16."""
-    done: int | UNKNOWN | None = None
+    done: Number | None = None
     """The finished part: a store before this is refused."""
     over: str = ""
     """A buffer that may be this one: what is read here must not have been written there."""
 
 
-def mask_pointer(region: Region, offset: int | UNKNOWN, mask: int) -> int:
+def mask_pointer(region: Region, offset: Number, mask: int) -> int:
     """Return the offset of (start + offset) AND mask, for a mask that rounds down.
 
     Raises:

@@ -6,7 +6,6 @@ its register are not.
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import secret
-from ghashgen.verify.core.values import fits
 from ghashgen.verify.x86_64.abi import RESULT
 from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
 from ghashgen.verify.x86_64.memory import STACK
@@ -22,7 +21,7 @@ def check_wiped(m: Machine, returned: int = 0) -> None:
     """
     at = m.terms.at
     for k, value in enumerate(m.gpr):
-        if k == RESULT and returned and fits(value, returned):
+        if k == RESULT and returned and m.facts.fits(value, returned):
             continue
         if secret(value):
             raise Refutation(Category.WIPE, f"{GPR_NAMES[k]} may hold a secret at return", at=at)
