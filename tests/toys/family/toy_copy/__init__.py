@@ -1,0 +1,1 @@
+"""A toy family: kernels that copy so many blocks."""
