@@ -3,7 +3,6 @@
 import random
 import re
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from iced_x86 import Decoder
@@ -99,8 +98,6 @@ def test_what_is_right_is_proved_and_its_twin_is_refused(name: str) -> None:
     assert words in str(refutation)
 
 
-messages = partial(proved, by="certificates")
-
 BITS = (("vmovq       xmm2, r12\n", "r12"), ("vmovq       xmm4, r8\n", "r8"))
 JOINED = "vpunpcklqdq xmm2, xmm2, xmm4                    ; bits of both lengths"
 BSWAP = {
@@ -118,7 +115,7 @@ def test_lengths_by_bswap(name: str) -> None:
         tail = tail.replace(old, f"bswap {register}\n    {old}", 1)
     assert JOINED in tail
     tail = tail.replace(JOINED, BSWAP[name], 1)
-    refutation = messages(SMALL, head + label + tail, "seal").refutation
+    refutation = proved(SMALL, head + label + tail, "seal").refutation
     if name == "the length of the AAD first":
         assert refutation is None, str(refutation)
     else:
@@ -152,13 +149,13 @@ def test_an_open_that_does_not_clear_its_output_is_refused_in_these_words() -> N
     text = text_of(SMALL)
     head, label, tail = text.partition(f"\n{SMALL.name}_open:\n")
     own, end, rest = tail.partition("\n.end:")
-    refutation = messages(SMALL, head + label + tag_first(own) + end + rest, "open").refutation
+    refutation = proved(SMALL, head + label + tag_first(own) + end + rest, "open").refutation
     assert refutation is not None
     assert refutation.category is FUNCTION, str(refutation)
     assert "the output at 0 is not written" in refutation.message
     # One that never decrypts is wrong.
     wrong = re.sub(STORE, "", own)
-    refutation = messages(SMALL, head + label + wrong + end + rest, "open").refutation
+    refutation = proved(SMALL, head + label + wrong + end + rest, "open").refutation
     assert refutation is not None
     assert refutation.category is FUNCTION, str(refutation)
     assert "the output at 0 is not written" in str(refutation)

@@ -71,12 +71,12 @@ PLANTED = [
     ("init", "[rdi + 80]", "[rdi + 96]", "round key 1 is not written"),
     ("init", "_rcon_9]", "_rcon_1]", "round key 9 is wrong"),
     ("init", "vaesenc ", "vaesenclast ", "no value is E_K(0)"),
-    ("encrypt", "vaesenc ", "vaesenclast ", "block 1 of the output is wrong"),
-    ("encrypt", "[rdi + 112]", "[rdi + 128]", "block 1 of the output is wrong"),
-    ("encrypt", "vpaddd ", "vpaddq ", "block 2 of the output depends on"),
-    ("encrypt", "vaesenclast ", "vaesenc ", "block 1 of the output is wrong"),
-    ("decrypt", "[rdi + 80]", "[rdi + 64]", "block 1 of the output is wrong"),
-    ("decrypt", "vaesenclast ", "vaesenc ", "block 1 of the output is wrong"),
+    ("encrypt", "vaesenc ", "vaesenclast ", "the output at 0 is wrong"),
+    ("encrypt", "[rdi + 112]", "[rdi + 128]", "the output at 0 is wrong"),
+    ("encrypt", "vpaddd ", "vpaddq ", "the output at 16 is wrong"),
+    ("encrypt", "vaesenclast ", "vaesenc ", "the output at 0 is wrong"),
+    ("decrypt", "[rdi + 80]", "[rdi + 64]", "the output at 0 is wrong"),
+    ("decrypt", "vaesenclast ", "vaesenc ", "the output at 0 is wrong"),
 ]
 """Function, a text in it, what stands at its first place instead, and words of the refusal."""
 
