@@ -1,7 +1,7 @@
 """The control-flow graph of one function, its loops, and the live registers at each address.
 
-Liveness only decides which values a proof forgets at a cut. Forgetting is always sound: a mistake
-here could make a proof fail, but never make it wrong.
+Loops and liveness are for the search: they say where a run may be cut, and what an assertion leaves
+out. A mistake in them could make a proof fail, but never make it wrong.
 """
 
 from collections import Counter
