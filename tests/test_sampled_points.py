@@ -48,18 +48,18 @@ def test_so_many_points_are_enough_and_one_less_is_not(degree: int) -> None:
     assert degree != 4 or count <= 1400
 
 
-def test_soundness_states_these_numbers() -> None:
-    text = (project_root() / "SOUNDNESS.md").read_text()
+def test_the_page_states_these_numbers() -> None:
+    text = (project_root() / "docs/validation.md").read_text()
     rows = re.findall(r"^\| (\d+) \| ([\d,]+) \|$", text, re.MULTILINE)
     assert [int(degree) for degree, _ in rows] == [2, 3, 4, 5, 6, 8, 16]
     for degree, count in rows:
         assert int(count.replace(",", "")) == points_for(int(degree))
 
 
-def test_soundness_states_what_is_run_emulated(
+def test_the_page_states_what_is_run_emulated(
     object_of: Callable[[str], bytes], folder: Path
 ) -> None:
-    text = " ".join((project_root() / "SOUNDNESS.md").read_text().split())
+    text = " ".join((project_root() / "docs/validation.md").read_text().split())
     assert runs.EMULATED_INSTRUCTIONS == 8_000_000
     assert "as eight million instructions pay for" in text
     stated = re.findall(r"([\d,]+) points and (2\^-\d+) for `(ghash_\w+_x\d+)`", text)

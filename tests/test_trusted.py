@@ -53,6 +53,12 @@ def test_what_explains_a_refusal_is_no_part_of_it() -> None:
     assert not proof.proved
 
 
+def test_what_functions_mean_is_all_of_it_trusted() -> None:
+    """A statement brings its meaning with it: the prover itself imports neither."""
+    for folder in ("verify/rules", "verify/meaning", "verify/statements"):
+        assert set((PACKAGE / folder).glob("*.py")) <= set(trusted_files()), folder
+
+
 def test_every_file_is_in_one_part() -> None:
     parts = trusted_parts()
     assert sum(part.files for part in parts) == len(trusted_files())

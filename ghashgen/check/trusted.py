@@ -9,9 +9,13 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
 
-ROOTS = ("ghashgen.verify.prove",)
+ROOTS = (
+    "ghashgen.verify.prove",
+    "ghashgen.verify.statements.gcm",
+    "ghashgen.verify.statements.hash",
+)
 """The module that `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's
-bytes and its statement.
+bytes and its statement, and the statements, which bring their meanings with them.
 """
 
 ROWS = "verify/x86_64/rows"
@@ -59,7 +63,7 @@ PARTS = {
         "verify/prove.py",
         "verify/theorems.py",
     ),
-    "what functions mean": ("verify/meaning",),
+    "what functions mean": ("verify/meaning", "verify/statements"),
     "the package and its errors": (".",),
 }
 """The purpose of each part -> its folders or files; a file belongs to the first part that holds

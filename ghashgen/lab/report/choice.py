@@ -83,9 +83,7 @@ class ProofTable:
     rows: tuple[ProofRow, ...]
     kernels: int
     theorems: int
-    """Number of theorems as in README: an execution and an induction of one kind are one
-    theorem.
-    """
+    """Number of theorems as in README: those for two buffers and for one are one theorem."""
 
 
 def proof_table(report: Report) -> ProofTable:

@@ -1,7 +1,7 @@
 """The machine that runs a kernel: registers, flags, memory; one decoded instruction at a time.
 
-Lengths and places are numbers, known or with unknowns; data are lanes. A vector register is four
-lanes of 128 bits.
+Lengths and pointers are numbers, known or linear in unknowns; data are lanes. A vector register is
+four lanes of 128 bits.
 """
 
 from collections.abc import Callable, Iterable

@@ -98,7 +98,7 @@ def work(options: Options, task: Task) -> Outcome:
 
 PART = Part(
     "programs",
-    "random small programs: accepted ones run at lengths far into the induction",
+    "random small programs: accepted ones run at lengths of many turns",
     tasks,
     work,
 )

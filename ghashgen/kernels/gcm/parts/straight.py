@@ -147,7 +147,7 @@ def _rest(
             b.label(f"{name}_more")
     if least <= most:
         # The last register has at least 1 byte. After whole groups no access begins before it: that
-        # text belongs to another turn of the loop, which the induction does not see.
+        # text belongs to another turn of the loop.
         left = b.gpr("gpr_and", b.gpr("gpr_sub", text.length, 1), step - 1)
         left = b.gpr("gpr_add", left, 1, note="bytes of the last register")
         exact = Exact.of(b, left, range(1, step + 1), lanes, behind=alone)
