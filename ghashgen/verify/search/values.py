@@ -159,13 +159,13 @@ class Values:
         values = [self._canonical(state, get(state)) for state in self.states]
         v = values[0]
         public = not any(secret(x) for x in values)
+        if number not in self.live and number >= 0 and number != RSP:
+            return "!" if public else "?"
         if any(isinstance(x, Pointer) for x in values):
             if all(isinstance(x, Pointer) and x.region == v.region for x in values):
                 offset = self.number([x.offset for x in values])
                 if offset is not None:
                     return ["p", v.region, str(offset)]
-            return "!" if public else "?"
-        if number not in self.live and number >= 0 and number != RSP:
             return "!" if public else "?"
         if all(isinstance(x, int | Linear) for x in values):
             n = self.number(values)
