@@ -136,7 +136,7 @@ class Values:
                 if self.loose:
                     ranges[u][0] = min(low, max(0, lows.c))
                 known.append(combined(unknown(u), lows, -1))
-                most = max(most, (high - ranges[u][0]) // dict(lows.k)[TURN])
+                most = max(most, (high - min(ranges[u][0], lows.c)) // dict(lows.k)[TURN])
         for e in first.not_negative:
             same = [[x for x in s.facts.not_negative if x.k == e.k] for s in self.states]
             constants = self.bound([-x[0].c for x in same]) if all(same) else None
