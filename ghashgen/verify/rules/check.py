@@ -224,6 +224,10 @@ class Checker:
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
+            known = isinstance(state.memory.regions[place.region].size, int)
+            if known and not isinstance(place.offset, int):
+                # No access finds such bytes: what is there would be taken for what was at first.
+                raise unsupported(f"{a.name}: {place.name}, in a buffer of known size")
             found, first = value(v, place.bits), state.memory.key(place.offset)
             cells = {first + k: (found, k) for k in range(place.bits // 8)}
             state.memory.written[place.region].update(cells)

@@ -165,9 +165,7 @@ class Memory:
         if any(n % align for _, n in k):
             raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
         self._check_align(region, c, align, kind)
-        key = self.key(offset)
-        self._require_apart(region.name, offset, size)
-        return region.name, key
+        return region.name, self.key(offset)
 
     def key(self, at: "int | Linear") -> int:
         """Return a place's number. The numbers of places that differ by c differ by c.
@@ -193,8 +191,14 @@ class Memory:
         c, k = key - (key + HALF >> BASE << BASE), self.bases[key + HALF >> BASE]
         return Linear(c, k) if k else c
 
-    def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
-        """Refuse an access that may overlap bytes written at an unknown place."""
+    def _require_apart(self, name: str, key: int, size: int) -> None:
+        """Refuse bytes that may overlap others, written at a place with other unknowns.
+
+        None of the stack's have an unknown.
+        """
+        if name == STACK or len(self.bases) == 1:
+            return
+        offset = self.place(key)
         facts, (_, k) = self.facts, parts(offset)
         assert isinstance(facts, Facts)
         # Numbers of places with the same unknowns differ as the places do.
@@ -268,10 +272,11 @@ class Memory:
         return self._read(name, offset, size)
 
     def _read(self, name: str, offset: int, size: int) -> Value:
+        self._require_apart(name, offset, size)
         written = self.written[name]
         places = range(offset, offset + size)
         if over := self.regions[name].over:
-            self._require_apart(over, self.place(offset), size)
+            self._require_apart(over, offset, size)
             if not self.written[over].keys().isdisjoint(places):
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
         if not written and size == 16 and not offset % 16:
@@ -332,6 +337,7 @@ class Memory:
             Refutation: the access is not allowed, or the value may be wider.
         """
         name, offset = self.locate(address, size, align, store=True)
+        self._require_apart(name, offset, size)
         if not self.facts.fits(value, 8 * size):
             raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
         if self.regions[name].access in ONCE:
