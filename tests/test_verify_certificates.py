@@ -137,6 +137,9 @@ WRONG: dict[str, Callable[[], Edit]] = {
     "a register to be kept that is public": lambda: put("places", "rbx", "!"),
     "another register's value": lambda: put("places", "rbx", ["@", "rbp"]),
     "another constant": lambda: put("places", "v1.0", ["c", "0xc2000000000000000000000000000000"]),
+    "a negative number in a vector": lambda: put(
+        "places", where(["v", "x0"]), ["n", "0-1"]
+    ),
     "a secret that is called public": lambda: put("places", "v2.0", "!"),
     "the state that is called public": lambda: put("places", where(["v", "x0"]), "!"),
     "the state that is anything": lambda: put("places", where(["v", "x0"]), "?"),

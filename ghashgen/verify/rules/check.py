@@ -343,6 +343,8 @@ class Checker:
         if isinstance(a, int | Term) and isinstance(b, int | Term):
             if same_value(a, b):
                 return True
+            if any(isinstance(x, int) and x >> 128 for x in (a, b)):
+                return False  # Such as a negative number in an assertion.
             form = self.terms.try_form(a)
             return form is not None and form == self.terms.try_form(b)
         if isinstance(a, Pointer) and isinstance(b, Pointer):
