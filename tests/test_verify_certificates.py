@@ -187,6 +187,7 @@ WRONG: dict[str, Callable[[], Edit]] = {
     "a name that is a list": lambda: put("places", "v2.0", ["v", ["x0"]]),
     "a constant of too many bits": lambda: put("places", "v2.0", ["c", "0x1" + "0" * 32]),
     "a constant of no digits": lambda: put("places", "v2.0", ["c", "0x"]),
+    "a number of too many digits": lambda: put("places", "rax", ["n", "9" * 5000]),
     "a number of words": lambda: put("places", "rax", ["n", "length t"]),
     "a term of no kind": lambda: put("places", "v2.0", ["t", "product", 1]),
     "an entry of no kind": lambda: put("places", "v2.0", ["t", "entry", "Q", 1]),
