@@ -137,6 +137,9 @@ WRONG: dict[str, Callable[[], Edit]] = {
     "a register to be kept that is public": lambda: put("places", "rbx", "!"),
     "another register's value": lambda: put("places", "rbx", ["@", "rbp"]),
     "another constant": lambda: put("places", "v1.0", ["c", "0xc2000000000000000000000000000000"]),
+    "a negative number in a vector": lambda: put(
+        "places", where(["v", "x0"]), ["n", "0-1"]
+    ),
     "a secret that is called public": lambda: put("places", "v2.0", "!"),
     "the state that is called public": lambda: put("places", where(["v", "x0"]), "!"),
     "the state that is anything": lambda: put("places", where(["v", "x0"]), "?"),
@@ -184,6 +187,7 @@ WRONG: dict[str, Callable[[], Edit]] = {
     "a name that is a list": lambda: put("places", "v2.0", ["v", ["x0"]]),
     "a constant of too many bits": lambda: put("places", "v2.0", ["c", "0x1" + "0" * 32]),
     "a constant of no digits": lambda: put("places", "v2.0", ["c", "0x"]),
+    "a number of too many digits": lambda: put("places", "rax", ["n", "9" * 5000]),
     "a number of words": lambda: put("places", "rax", ["n", "length t"]),
     "a term of no kind": lambda: put("places", "v2.0", ["t", "product", 1]),
     "an entry of no kind": lambda: put("places", "v2.0", ["t", "entry", "Q", 1]),

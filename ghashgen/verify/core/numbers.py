@@ -60,7 +60,7 @@ def replaced(a: Number, values: Mapping[str, Number]) -> Number:
     return out
 
 
-_PART = re.compile(r"([+-]?)(?:(\d+)(?:\*([a-z]\w*))?|([a-z]\w*))")
+_PART = re.compile(r"([+-]?)(?:(\d{1,99})(?:\*([a-z]\w*))?|([a-z]\w*))")
 
 
 def parse(text: object) -> Number:

@@ -229,7 +229,8 @@ class Checker:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
             size = state.memory.regions[place.region].size
             if isinstance(place.offset, Linear) and isinstance(size, int):
-                raise unsupported(f"{a.name}: an unknown place in {place.region}")
+                # No access finds such bytes: what is there would be taken for what was at first.
+                raise unsupported(f"{a.name}: {place.name}, in a buffer of known size")
             first = state.memory.key(place.offset)
             state.memory.put(place.region, first, value(v, place.bits), place.bits // 8)
         m.flags = alike(Open(Why.UNDEFINED, not a.public_flags))
@@ -344,6 +345,8 @@ class Checker:
         if isinstance(a, int | Term) and isinstance(b, int | Term):
             if same_value(a, b):
                 return True
+            if any(isinstance(x, int) and x >> 128 for x in (a, b)):
+                return False  # Such as a negative number in an assertion.
             form = self.terms.try_form(a)
             return form is not None and form == self.terms.try_form(b)
         if isinstance(a, Pointer) and isinstance(b, Pointer):
