@@ -68,7 +68,7 @@ def refused(places: dict[str, Any], begin: str = TWICE) -> str:
 def test_a_function_that_writes_where_its_certificate_names_a_place_twice() -> None:
     zeros = ["c", "0x0"]
     once, twice = {"stack+-80:16": zeros}, {"stack+-80:16": zeros, "stack+16*t-96:16": zeros}
-    assert refused(twice) == "cut: an unknown place in stack"
+    assert refused(twice) == "cut: stack+16*t-96:16, in a buffer of known size"
     assert refused(once) == "the state is wrong"
     # What the certificate says is so; right code is proved by it.
     right = TWICE.replace("pcmpeqd     xmm1, xmm1", "pxor        xmm1, xmm1")

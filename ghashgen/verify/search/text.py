@@ -9,12 +9,12 @@ from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import flow_of
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.hash import EMPTY, ways_to_say
 from ghashgen.verify.search.loops import TURNS, turns
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.flow import flow_of
 
 
 class Streamed(Sample):
@@ -40,7 +40,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """
     meaning = checker.meaning
     assert isinstance(meaning, Function)
-    flow = flow_of(checker.image, checker.entry, ABIS[abi].saved_numbers)
+    flow = flow_of(checker.image, checker.entry, ABIS[abi])
     found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
     if found is None:
         yield EMPTY

@@ -85,7 +85,7 @@ def _value(checker: Checker, name: str, values: Sequence[Value], wide: bool, tur
         return "!" if n is None else ["n", n]
     if isinstance(first, Pointer):
         offsets = [x.offset for x in values if isinstance(x, Pointer) and x.region == first.region]
-        n = _number(offsets, turn) if len(offsets) == len(values) else None  # type: ignore[arg-type]
+        n = _number(offsets, turn) if len(offsets) == len(values) else None
         return "!" if n is None else ["p", first.region, n]
     if any(x is not first for x in values):
         return "?"

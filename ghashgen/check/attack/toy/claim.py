@@ -11,7 +11,7 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, within
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Linear
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.hashing import Blocks
 from ghashgen.verify.meaning.names import Names
