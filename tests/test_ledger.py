@@ -83,7 +83,7 @@ class Project:
         monkeypatch.setattr(command.proofs, "prove", self.prove)
         assert self.run("--write").exit_code == 0
 
-    def prove(self, kernels: tuple[Built, ...], *rest: object) -> Proved:
+    def prove(self, kernels: tuple[Built, ...], *rest: object, **how: bool) -> Proved:
         names = {kernel.name for kernel in kernels}  # type: ignore[attr-defined]
         found = [verdict for verdict in self.verdicts if verdict["kernel"] in names]
         return Proved(verdicts_of(found), 0, (), "")

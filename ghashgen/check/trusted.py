@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parent.parent
 
 ROOTS = (
     "ghashgen.verify.prove",
+    "ghashgen.verify.statements.ctr",
     "ghashgen.verify.statements.gcm",
     "ghashgen.verify.statements.hash",
 )
@@ -24,13 +25,14 @@ ROWS = "verify/x86_64/rows"
 SEARCH = "verify/search"
 """Proposes certificates. Nothing rests on it, nor on what it alone imports: the rules decide."""
 
-GCM = (
+AES = (
     "algebra/field/aes.py",
     "verify/core/opaque.py",
     "verify/core/words.py",
     "verify/meaning/answer.py",
     "verify/meaning/cipher.py",
     "verify/meaning/counters.py",
+    "verify/meaning/ctr.py",
     "verify/meaning/ending.py",
     "verify/meaning/gcm.py",
     "verify/meaning/initial.py",
@@ -44,13 +46,14 @@ GCM = (
     "verify/meaning/stream.py",
     "verify/meaning/tag.py",
     "verify/meaning/text.py",
+    "verify/statements/ctr.py",
     "verify/statements/gcm.py",
     "verify/x86_64/rows/aes.py",
 )
-"""Loaded only for AES-GCM: no operation of a hash function is in these."""
+"""Loaded only for AES-CTR and AES-GCM: no operation of a hash function is in these."""
 
 PARTS = {
-    "what AES-GCM is": GCM,
+    "what AES-CTR and AES-GCM are": AES,
     "what a result should be": ("algebra/field",),
     "forms over GF(2)": ("algebra/ops",),
     "what instructions do": (ROWS,),

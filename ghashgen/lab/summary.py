@@ -289,21 +289,16 @@ def _trusted_text(parts: tuple[Part, ...]) -> str:
         "search. Lines of code are without comments, "
         "docstrings and blank lines. SOUNDNESS.md, section 5, names the other packages and tools."
     )
-    gcm, *shared = parts
+    aes, *shared = parts
     of_hash = _sum_of("what a proof of a hash rests on", *shared)
-    rests = _sum_of("what a proof of AES-GCM rests on", of_hash, gcm)
+    rests = _sum_of("what a proof of AES-CTR or AES-GCM rests on", of_hash, aes)
     rows = [
         (
             p.name,
             ", ".join(f"`{place}`" for place in p.where),
             *map(str, (p.files, p.code, p.lines)),
         )
-        for p in (
-            *shared,
-            of_hash,
-            gcm,
-            rests,
-        )
+        for p in (*shared, of_hash, aes, rests)
     ]
     columns = ("part", "files", ">number", ">lines of code", ">all lines")
     return f"{title}\n\n" + markdown_table(columns, rows)

@@ -1,16 +1,13 @@
 """Asks the rules about one small program with several certificates, and runs what they accept."""
 
-import io
 import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from elftools.elf.elffile import ELFFile
-
+from ghashgen.arch.elf import read_elf
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack.toy.certify import Data, honest, lying
 from ghashgen.check.attack.toy.claim import NAME, Claim, left, meaning
@@ -62,8 +59,7 @@ def cuts(obj: bytes, made: Sequence[Op]) -> list[int]:
         sources = [source for label, source in jumps if op == ("label", label)]
         if op[0] == "label" and (not sources or max(sources) > at):
             names.append(op[1])
-    table: Any = ELFFile(io.BytesIO(obj)).get_section_by_name(".symtab")
-    values = {symbol.name: int(symbol["st_value"]) for symbol in table.iter_symbols()}
+    values = {symbol.name: symbol.value for symbol in read_elf(obj).symbols}
     return [values[f"{NAME}.{name}"] - values[NAME] for name in names]
 
 
