@@ -7,6 +7,7 @@ At every width, sign and condition. The quick form of `ghashgen attack --part fa
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.flags import CONDITIONS
 from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.rows import general
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 SEED = 1
@@ -138,6 +140,17 @@ def less_by_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Facts, "bit", bit)
 
 
+def at_most_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What compares as equal is not at most the other."""
+    real = general.of_difference
+
+    def less(*given: Any) -> flags.Flags:
+        out = real(*given)
+        return replace(out, at_most=out.carry)
+
+    monkeypatch.setattr(general, "of_difference", less)
+
+
 def lanes_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a number in a vector register the upper half is 0."""
     real = operands.to_vector
@@ -174,6 +187,7 @@ PLANTS: tuple[tuple[Plant, int, int], ...] = (
     (results_are_not_narrowed, 40, 0),
     (sign_of_64_bits, 40, 0),
     (less_by_its_sign, 40, 0),
+    (at_most_is_less, 0, 0),
     (lanes_of_32_bits, 188, 0),
     (shifted_as_it_stands, 100, 0),
 )

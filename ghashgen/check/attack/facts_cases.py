@@ -27,7 +27,7 @@ from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.rules.state import State, own
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, Condition, of_difference
+from ghashgen.verify.x86_64.flags import CONDITIONS, PAIRS, Condition, of_difference
 from ghashgen.verify.x86_64.machine import LANES, Machine
 from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access, Region
@@ -182,6 +182,21 @@ def condition(m: Condition, name: str) -> bool | None:
         return None
 
 
+def conditions(m: Condition) -> dict[str, bool | None]:
+    """Return all conditions by what they are of single flags (Intel SDM vol. 1, table B-1)."""
+    b, e, s, o = (condition(m, name) for name in ("b", "e", "s", "o"))
+    less = None if s is None or o is None else s != o
+    found = {
+        "o": o, "b": b, "e": e, "be": _either(b, e), "s": s, "l": less, "le": _either(e, less),
+    }  # fmt: skip
+    opposite = {no: found[name] for name, no, _ in PAIRS}
+    return found | {no: None if said is None else not said for no, said in opposite.items()}
+
+
+def _either(a: bool | None, b: bool | None) -> bool | None:
+    return None if a is None or b is None else a or b
+
+
 def _in_all_cases(state: State, do: Callable[[State], Any]) -> Iterator[tuple[State, Any]]:
     """Do something to a state in all its cases; yield each with what came of it.
 
@@ -225,7 +240,7 @@ def differences(case: Case, seen: Counter[str]) -> list[str]:
         except (Refutation, UndecidedError):
             seen["refused on numbers"] += 1
             return []
-        exact[tuple(sorted(numbers.items()))] = m, {c: condition(m, c) for c in CONDITIONS}
+        exact[tuple(sorted(numbers.items()))] = m, conditions(m)
     first = machine(case.gpr, case.before, case.facts)
     wrong: list[str] = []
     covered: set[Key] = set()

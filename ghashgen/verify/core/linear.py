@@ -152,11 +152,10 @@ class Facts:
         """
         if isinstance(a, int):
             return a & (1 << bits) - 1
-        wraps = self.least(a) >> bits
-        if self.greatest(a) >> bits != wraps:
-            raise Fork(
-                "a number that may wrap around", compared(combined(a, wraps + 1 << bits, -1))
-            )
+        wraps, most = self.least(a) >> bits, self.greatest(a) >> bits
+        if wraps != most:
+            half = wraps + most + 1 >> 1
+            raise Fork("a number that may wrap around", compared(combined(a, half << bits, -1)))
         return combined(a, -(wraps << bits)) if wraps else a
 
     def as_signed(self, a: Number, bits: int) -> Number | None:
