@@ -77,4 +77,9 @@ def test_the_interpreter_follows_numbers_and_data() -> None:
     )  # fmt: skip
     left = run.run(program, 32)
     assert (left.r["rcx"], left.r["rax"]) == (0xFFFFFFFF, 1)
+    spilled = run.run((("keep", "rsp", -8, "rdi"), ("fetch", "rcx", "rsp", -8), ("ret",)), 32)
+    assert spilled.r["rcx"] == ("state", 0)
+    parts = (("load", 0, "rdi", 0), ("load", 1, "rdi", 16), ("pxor", 0, 1), ("store", "rdi", 0, 0))
+    mixed = run.run((*parts, ("fetch", "rcx", "rdi", 4), ("ret",)), 32)
+    assert "part of" in str(mixed.r["rcx"])
     assert left.byte("state", 21) == (frozenset({("state", 5), ("area", 5)}), 0)

@@ -83,17 +83,18 @@ class Cpu:
         found = [self.byte(region, at + k) for k in range(8)]
         if not any(parts for parts, _ in found):
             return int.from_bytes(bytes(constant for _, constant in found), "little")
-        ((name, first),) = found[0][0] or {("", 0)}
-        if name[:1] != "&" or found != list(self.word((name[1:].rpartition("|")[0], 0), name)):
-            return (f"part of {found[0][0]}", first)
+        ((name, first),) = found[0][0] if len(found[0][0]) == 1 else {("", 0)}
+        if name[:1] != "&" or first or found != list(self.word(0, name)):
+            return f"part of {found[0]}", 0
         token, _, offset = name[1:].rpartition("|")
         return token, int(offset)
 
     def word(self, value: int | Token, name: str = "") -> tuple[Byte, ...]:
         """Return a register's 8 bytes in memory."""
-        if isinstance(value, int):
+        if isinstance(value, int) and not name:
             return tuple((frozenset(), one) for one in value.to_bytes(8, "little"))
-        name = name or f"&{value[0]}|{value[1]}"
+        if not isinstance(value, int):
+            name = f"&{value[0]}|{value[1]}"
         return tuple((frozenset({(name, k)}), 0) for k in range(8))
 
 
