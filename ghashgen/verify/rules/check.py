@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from iced_x86 import Instruction, InstructionInfoFactory
 
-from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -85,7 +85,9 @@ class Checker:
             for state in self.entries():
                 self.run(state, self.entry, None)
             for assertion in self.assertions.values():
-                self.run(self.state(assertion), self.entry + assertion.at, assertion)
+                # An unknown that has one value is that number from here on.
+                for state in self.state(assertion).each((Case(),)):
+                    self.run(state, self.entry + assertion.at, assertion)
         except UndecidedError as error:
             raise unsupported(f"not decided: {error}", self.terms.at) from None
 

@@ -13,6 +13,7 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
@@ -67,7 +68,7 @@ class Search:
         name = f"loop{len(self.data['assertions'])}"
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
-        one = sample.assertion(head - self.checker.entry, 0, sources)
+        one = _read_later(sample.assertion(head - self.checker.entry, 0, sources), states)
         for number in self.meaning.numbers:
             ghost = states[-TURNS].ghosts[number]
             if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
@@ -136,7 +137,7 @@ class Search:
         live = self.flow.live.get(at, frozenset())
         sources = {source: [self.same] for source in self.sources}
         sample = Joint(self.checker, states, live)
-        one = sample.joined(at - self.checker.entry, 0, sources, of)
+        one = _read_later(sample.joined(at - self.checker.entry, 0, sources, of), states)
         if one is None or not sample.canonical(one["places"]):
             self.say("no joint", hex(at), len(states))
             return None
@@ -239,6 +240,15 @@ class Search:
             following = self.after[at]
             if len(following) == 1 and len(self.after[following[0]]) > 1:
                 yield at
+
+
+def _read_later(one: dict[str, Any] | None, states: list[State]) -> dict[str, Any] | None:
+    """Leave out the name of a counter that nobody holds: it is made of the IV later."""
+    if one is None or any(BASE in state.ghosts for state in states):
+        return one
+    if not any("counter" in str(v) for v in one["places"].values()):
+        one["ghosts"][BASE] = None
+    return one
 
 
 def levelled(assertions: dict[str, Any]) -> None:
