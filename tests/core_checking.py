@@ -16,13 +16,14 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.prove import FunctionProof, prove_function
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificate, certificates
 from ghashgen.verify.search.kernel import find_function
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 
 def by_certificates(

@@ -24,7 +24,8 @@ from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Arithmetic, Pointer, Value
 from ghashgen.verify.engine import cut, keeping, plans
-from ghashgen.verify.x86_64 import flags, operands
+from ghashgen.verify.machine import flags
+from ghashgen.verify.x86_64 import operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 
 SEED, COUNT = 1, 60

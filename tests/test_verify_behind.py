@@ -26,8 +26,8 @@ from ghashgen.verify.hash import operations, power
 from ghashgen.verify.hash.exponents import ANY, SMALL, exponents
 from ghashgen.verify.hash.naming import PARTIAL, Naming
 from ghashgen.verify.hash.power import HashProver
+from ghashgen.verify.machine import flags
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.x86_64 import flags
 from ghashgen.verify.x86_64.elf import load_image
 
 FIRST = 160

@@ -21,13 +21,14 @@ from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning import gcm, message
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search import hash as loops
 from ghashgen.verify.search import message as messages
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 TEXT, WHOLE = ("encrypt", "decrypt"), ("seal", "open")
 COVERED = (*TEXT, *WHOLE)

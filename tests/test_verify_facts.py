@@ -19,8 +19,8 @@ from ghashgen.check.attack.unknown_cases import codes
 from ghashgen.verify.core import linear
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine import flags
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64 import flags
 from ghashgen.verify.x86_64.rows.table import code_name
 
 SEED = 1

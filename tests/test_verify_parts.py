@@ -40,11 +40,13 @@ from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.naming import Naming
 from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
+from ghashgen.verify.machine.flags import of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.x86_64 import dataflow
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.target import X86_64
 
 ALLOWED = (
     "ghashgen.verify",
@@ -227,7 +229,9 @@ def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
-    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}), [region])
+    return Memory(
+        Terms(lambda kind, number: pytest.fail("no table")), Image(X86_64, (), {}), [region]
+    )
 
 
 def test_loads_stay_inside() -> None:

@@ -37,7 +37,7 @@ from ghashgen.verify.core.values import (
     equals,
     shift_number,
 )
-from ghashgen.verify.x86_64.flags import CONDITIONS
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows.table import rows, step_of
 
 SEED, ROUNDS = 1, 60

@@ -17,10 +17,10 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.checking import Checked, check_function
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.operations import TEXTS, meaning_of
 from ghashgen.verify.prove import THEOREMS, FunctionProof, Theorem, prove_function
 from ghashgen.verify.search.kernel import find_function
-from ghashgen.verify.x86_64.elf import Image
 
 OPEN = frozenset({Category.UNSUPPORTED, Category.FUNCTION})
 """Refusals that may be the prover's alone: what it does not follow, and results that it does not

@@ -19,13 +19,12 @@ from pathlib import Path
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.machine import text_of as nasm_text
+from ghashgen.verify.x86_64.elf import load_image
 
 SCHEMA = 1
 
@@ -84,7 +83,7 @@ def _check(image: Image, function: Function, meaning: Meaning, certificate: obje
     except Refutation as error:
         if error.at is not None:
             with suppress(Refutation, GhashgenError):
-                error.instruction = nasm_text(decode(image, error.at))
+                error.instruction = image.target.text(image, error.at)
         raise
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None

@@ -18,8 +18,9 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.behind import Behind
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.x86_64.abi import check_entry
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
 """What holds for every length covered; "wipe" joins them if the spec asks for it."""

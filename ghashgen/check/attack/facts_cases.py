@@ -22,9 +22,9 @@ from ghashgen.verify.core.linear import Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, linear, whole
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import RANGES, Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.rules.state import State, own
-from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 
 Assignment = Mapping[str, int]

@@ -30,13 +30,15 @@ from ghashgen.verify.core.values import (
     Value,
     fits,
 )
-from ghashgen.verify.x86_64 import flags as flags_module
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, Condition
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine import flags as flags_module
+from ghashgen.verify.machine.flags import Condition
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
+from ghashgen.verify.x86_64.target import X86_64
 
 WIDTHS = (8, 16, 32, 64)
 RAX, RCX, RDX, RSI = 0, 1, 2, 6
@@ -203,7 +205,7 @@ def machine(gpr: dict[int, Value], before: tuple[int, int]) -> Machine:
     region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
     m = Machine(
         terms,
-        Memory(terms, Image((), {}), [region]),
+        Memory(terms, Image(X86_64, (), {}), [region]),
         [gpr.get(k, 0) for k in range(16)],
         [(0, 0, 0, 0)] * 32,
         [0] * 8,

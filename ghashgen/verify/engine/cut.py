@@ -19,11 +19,13 @@ from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, secret
 from ghashgen.verify.core.values import Affine, Linear, Number, Pointer, Value, shift_number
 from ghashgen.verify.engine.family import Buffer, E, Entry, Kept, Meaning
 from ghashgen.verify.engine.keeping import NUMBERS, Place, kept, kind_of
-from ghashgen.verify.x86_64.flags import forgotten
-from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
-from ghashgen.verify.x86_64.machine import RSP, Machine
-from ghashgen.verify.x86_64.memory import STACK
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.flags import forgotten
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import FLAGS, MASK, VECTOR
+from ghashgen.verify.x86_64.flow import Flow
+from ghashgen.verify.x86_64.machine import RSP
 
 CELL_BYTES = 16
 

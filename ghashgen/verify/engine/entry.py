@@ -7,11 +7,13 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
 from ghashgen.verify.engine.family import Cell, Count, E, Function, Meaning, Numbers, Statement
-from ghashgen.verify.x86_64.abi import ABIS, SLOT, STACK_LIMIT, floor_of, stack_before
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.machine import END, RSP, entry_machine
-from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine.convention import SLOT, STACK_LIMIT, floor_of, stack_before
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import END, entry_machine
+from ghashgen.verify.machine.memory import RETURN_BYTES, STACK, Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.abi import ABIS
+from ghashgen.verify.x86_64.machine import RSP
 
 
 class Content(Generic[E]):

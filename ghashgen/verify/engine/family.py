@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Number, Value
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import Abi
 
 if TYPE_CHECKING:
     from ghashgen.verify.engine.plans import Shown

@@ -10,7 +10,7 @@ from enum import Enum
 
 from ghashgen.verify.core.term import Lane, Term, of_table
 from ghashgen.verify.core.values import Affine, Linear, Pointer, Value
-from ghashgen.verify.x86_64.memory import is_return_address
+from ghashgen.verify.machine.memory import is_return_address
 
 
 class Place(Enum):

@@ -19,16 +19,18 @@ from ghashgen.verify.engine.cut import CELL_BYTES, cut
 from ghashgen.verify.engine.entry import enter
 from ghashgen.verify.engine.family import E, Function, Meaning, Numbers, Statement
 from ghashgen.verify.engine.resume import copied
-from ghashgen.verify.x86_64.abi import ABIS, RESULT, check_frame, check_return
+from ghashgen.verify.machine.convention import check_frame, check_return
+from ghashgen.verify.machine.flags import SecretCondition
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import END, Machine, Step
+from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.wipe import check_wiped
+from ghashgen.verify.x86_64.abi import ABIS, RESULT
 from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import SecretCondition
 from ghashgen.verify.x86_64.flow import Flow, flow_of
-from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step, text_of
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.x86_64.machine import RSP, text_of
 from ghashgen.verify.x86_64.rows.table import step_of
-from ghashgen.verify.x86_64.wipe import check_wiped
 
 STEPS, STEPS_A_BLOCK = 5_000, 1_000
 """More instructions than any kernel needs for an executed length: STEPS, plus STEPS_A_BLOCK for

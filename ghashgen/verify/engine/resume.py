@@ -7,8 +7,8 @@ from ghashgen.verify.core.values import UNKNOWN, Affine, Linear, Number, Pointer
 from ghashgen.verify.engine.cut import with_numbers
 from ghashgen.verify.engine.entry import Content
 from ghashgen.verify.engine.family import E
-from ghashgen.verify.x86_64.abi import floor_of
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.machine.convention import floor_of
+from ghashgen.verify.machine.machine import Machine
 
 
 def copied(entry: E, unknown: str = "", number: Number = 0) -> E:

@@ -21,9 +21,11 @@ from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.engine.cut import CELL_BYTES
 from ghashgen.verify.engine.family import Buffer, E, Meaning
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, Flow, register_number
-from ghashgen.verify.x86_64.machine import RSP, Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import MASK, VECTOR
+from ghashgen.verify.x86_64.flow import Flow, register_number
+from ghashgen.verify.x86_64.machine import RSP
 
 LEAST = 3
 """The minimum instructions of a stretch: a lookup costs as much as executing two."""

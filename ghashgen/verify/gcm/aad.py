@@ -19,7 +19,7 @@ from ghashgen.verify.gcm.stream import (
     residues,
 )
 from ghashgen.verify.hash.entry import HashEntry, data_cell
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 
 class Aad(Piece):

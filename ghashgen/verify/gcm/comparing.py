@@ -18,7 +18,7 @@ from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter
 from ghashgen.verify.gcm.named import greatest
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 LONGEST = max(TAGS)
 

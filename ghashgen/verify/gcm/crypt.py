@@ -39,7 +39,7 @@ from ghashgen.verify.hash.absorbing import absorbed
 from ghashgen.verify.hash.entry import HashEntry, data_cell
 from ghashgen.verify.hash.naming import PARTIAL, block_name
 from ghashgen.verify.hash.operations import Update
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

@@ -30,9 +30,9 @@ from ghashgen.verify.gcm.stream import (
 )
 from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import Abi
 
 SIZES: tuple[Number, ...] = (*range(LONGEST + 2), Affine(1, 0, LONGEST + 2, EVERY, TAG))
 """All lengths of tags. Known ones come first, so that their faults are reported for what they are.

@@ -8,7 +8,7 @@ from ghashgen.verify.gcm.table import KEY_LETTER, ROUND_KEY, GcmAlgebra, naming
 from ghashgen.verify.hash import operations as hashes
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

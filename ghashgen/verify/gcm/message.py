@@ -30,8 +30,8 @@ from ghashgen.verify.gcm.table import AAD, COUNTER, IV, MASK, NONCE, TEXT
 from ghashgen.verify.hash.absorbing import absorbed
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import BLOCK
-from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.target import VECTOR
 
 
 class Message(Named):

@@ -39,9 +39,9 @@ from ghashgen.verify.gcm.crypt import Crypt
 from ghashgen.verify.gcm.table import AAD, COUNTER, IV, LENGTHS, MASK, NONCE, ROUND_KEY
 from ghashgen.verify.hash.entry import HashEntry, data_cell
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL, block_name
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import Abi
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

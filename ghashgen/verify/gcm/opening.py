@@ -34,9 +34,9 @@ from ghashgen.verify.gcm.named import GREATEST, TAG_FIRST, MessageEntry, blocks_
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.machine.target import Abi
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

@@ -66,8 +66,8 @@ from ghashgen.verify.gcm.stream import (
 from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.hash.naming import block_name
 from ghashgen.verify.hash.operations import Update
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.target import Abi
 
 SAMPLE = 32
 """Pieces that the second line runs, in each direction."""

@@ -12,7 +12,7 @@ from ghashgen.verify.gcm.named import MessageEntry
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import PARTIAL
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 
 class Seal(Phases, Encrypt):

@@ -30,9 +30,9 @@ from ghashgen.verify.gcm.named import MessageEntry
 from ghashgen.verify.gcm.stream import ASSOCIATED, STREAM_BYTES, check_cells
 from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import Abi
 
 LENGTH = "iv_length"
 

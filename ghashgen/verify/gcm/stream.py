@@ -26,9 +26,9 @@ from ghashgen.verify.engine.prover import NO_NUMBERS, Prover
 from ghashgen.verify.gcm.meaning import GcmMeaning
 from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.machine.target import Abi
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

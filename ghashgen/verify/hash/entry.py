@@ -10,7 +10,7 @@ from ghashgen.verify.core.values import Affine, UndecidedError
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Entry, Parameter
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL, Naming, block_name
-from ghashgen.verify.x86_64.regions import Access
+from ghashgen.verify.machine.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec

@@ -26,8 +26,8 @@ from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.hash.otherwise import otherwise
 from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
 from ghashgen.verify.hash.totals import any_total
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.target import Abi
 
 if TYPE_CHECKING:
     from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec

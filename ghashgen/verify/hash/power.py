@@ -34,8 +34,8 @@ from ghashgen.verify.engine.family import Kept
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.hash.entry import FACTOR, STATE, HashEntry
 from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.x86_64.flow import MASK, VECTOR
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.target import MASK, VECTOR
 
 NUMBER = "exponent"
 

@@ -8,6 +8,8 @@ from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
@@ -15,8 +17,6 @@ from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
 
 CIPHERTEXT, PLAINTEXT = "C", "T"
 """The letters of the variables of blocks."""

@@ -10,12 +10,12 @@ from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 ADDEND, FACTOR = "Y", 0
 """The variable of what combine adds; the power under which its factor goes."""

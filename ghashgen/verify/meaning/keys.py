@@ -6,11 +6,11 @@ from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import KEY_LETTER
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hash import check_table, table_of
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 
 def init_of(spec: GcmSpec, function: GcmFunction) -> Function:

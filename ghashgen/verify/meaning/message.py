@@ -10,6 +10,7 @@ from ghashgen.verify.core.limits import (
 )
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
@@ -27,7 +28,6 @@ from ghashgen.verify.meaning.status import (
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 LIMITS = {
     "iv_length": (1, GREATEST_OTHER),

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
@@ -16,9 +17,6 @@ from ghashgen.verify.search.power import certificate as power
 from ghashgen.verify.search.residues import plain, whole
 from ghashgen.verify.search.tail import LENGTH, joined
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import flow_of
 
 EMPTY: dict[str, Any] = {"assertions": {}}
 
@@ -50,7 +48,7 @@ def certificates(image: Image, meaning: Meaning, abi: str) -> Iterator[dict[str,
     if not meaning.numbers:
         yield EMPTY
         return
-    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
+    flow = image.target.flow(image, checker.entry, abi)
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return

@@ -8,6 +8,7 @@ from ghashgen.verify.checking import SCHEMA, check_function
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.operations import meaning_of
@@ -15,7 +16,7 @@ from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 
 def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:

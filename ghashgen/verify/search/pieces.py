@@ -24,6 +24,8 @@ from ghashgen.verify.core.numbers import (
     within,
 )
 from ghashgen.verify.core.values import Linear
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.target import Flow
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.status import number_of
@@ -31,13 +33,10 @@ from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, leading, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import Flow, flow_of
 
 FIRST, LEFT = times(unknown("b"), BLOCK_BYTES), times(unknown("w"), BLOCK_BYTES)
 """Where whole blocks begin, and the bytes of those that are left."""
@@ -181,8 +180,8 @@ class Search:
     def __init__(self, image: Image, meaning: Function, abi: str) -> None:
         self.checker = Checker(image, meaning, {})
         self.entry = self.checker.entry
-        self.flow: Flow = flow_of(image, self.entry, ABIS[abi].saved_numbers)
-        self.after = successors(self.flow)
+        self.flow: Flow = image.target.flow(image, self.entry, abi)
+        self.after = self.flow.after
         self.heads = sorted(at for at in self.flow.cuts if at in reached(self.after, at))
         self.piece = Piece(self.checker)
         self.same = {n: n for n in meaning.numbers}

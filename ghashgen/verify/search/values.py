@@ -17,14 +17,13 @@ from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.variables import Variables, replaced
 from ghashgen.verify.gcm.table import COUNTER, IV
+from ghashgen.verify.machine.target import MASK, VECTOR
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.flow import MASK, VECTOR
-from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP
 
 TURN = "t"
 """The unknown that counts the turns."""
@@ -165,7 +164,7 @@ class Values:
                 if offset is not None:
                     return ["p", v.region, str(offset)]
             return "!" if public else "?"
-        if number not in self.live and number >= 0 and number != RSP:
+        if number not in self.live and number >= 0 and number != self.checker.top:
             return "!" if public else "?"
         if all(isinstance(x, int | Linear) for x in values):
             n = self.number(values)
@@ -182,14 +181,7 @@ class Values:
 
     def _entry(self, v: Term) -> list[str] | None:
         """Return what the caller left in a register, if that is the value."""
-        for name in GPR_NAMES:
-            if self.checker.gpr[GPR_NAMES.index(name)] is v:
-                return ["@", name]
-        for k, lanes in enumerate(self.checker.vec):
-            for lane, x in enumerate(lanes):
-                if x is v:
-                    return ["@", f"v{k}.{lane}"]
-        return None
+        return next((["@", name] for name, x in self.checker.left.items() if x is v), None)
 
     def _lane(self, values: Sequence[Any]) -> Any:
         last = values[-1]

@@ -22,8 +22,9 @@ from iced_x86 import (
 )
 
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.target import FLAGS, MASK, VECTOR
 from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import (
     RSP,
     gpr_index,
@@ -32,9 +33,6 @@ from ghashgen.verify.x86_64.machine import (
     mask_index,
     vector_index,
 )
-
-VECTOR, MASK, FLAGS = 16, 48, 56
-"""Register numbers: general from 0, then vector, mask, and the flags as one."""
 
 CLEARING = (Code.VEX_VZEROUPPER, Code.VEX_VZEROALL)
 

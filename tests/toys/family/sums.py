@@ -32,7 +32,7 @@ from ghashgen.verify.engine.family import (
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.plans import Shown, every_length, once
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.machine.memory import Access
 
 BYTES = 16
 LETTERS = {"aad": "A", "text": "C"}
