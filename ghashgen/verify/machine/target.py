@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ghashgen.verify.core.refutation import unsupported
+
 if TYPE_CHECKING:
     from ghashgen.verify.machine.image import Image
     from ghashgen.verify.machine.machine import Machine, Step
@@ -93,3 +95,13 @@ class Target:
     """Says an instruction in words."""
     flow: "Callable[[Image, int, str], Flow]"
     """Explores the code from an entry, by a convention's name."""
+
+    def convention(self, name: str) -> Abi:
+        """Return a convention by its name.
+
+        Raises:
+            Refutation: the target has none of this name.
+        """
+        if name not in self.conventions:
+            raise unsupported(f"no convention {name} of {self.name}")
+        return self.conventions[name]

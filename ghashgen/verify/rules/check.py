@@ -354,7 +354,7 @@ class Checker:
         """Compare what is left with the convention and the specification."""
         m = state.machine
         call = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align)
-        check_return(self.target.conventions[call.abi], m, self.gpr, self.vec)
+        check_return(self.target.convention(call.abi), m, self.gpr, self.vec)
         at, self.terms.at = self.terms.at, 0
         self.meaning.end(state)
         self.terms.at = at

@@ -30,7 +30,7 @@ class Call:
 
 def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> State:
     """Return a state in which nothing has happened and the registers are the caller's."""
-    target, abi = image.target, image.target.conventions[call.abi]
+    target, abi = image.target, image.target.convention(call.abi)
     above = target.return_bytes + abi.home_bytes
     stacked = call.arguments[len(abi.arguments) :]
     size = above + SLOT * len(stacked)
@@ -40,6 +40,9 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
     memory = Memory(terms, image, [*call.regions, stack])
     memory.facts = facts
     m = entry_machine(terms, memory)
+    if abi.saved_bits < 128:
+        for k in abi.saved_vectors:
+            m.vec[k] = (terms.caller_apart(target.vectors[k], abi.saved_bits), *m.vec[k][1:])
     m.red_zone, m.gpr[target.stack_pointer] = abi.red_zone, Pointer(STACK, 0)
     memory.floor, memory.page = floor_of(m), abi.page
     if target.return_bytes:
@@ -49,7 +52,7 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
 
 def entered(image: Image, terms: Terms, call: Call, facts: Facts) -> State:
     """Return the state at the entry: arguments are where the convention has them."""
-    state, abi = blank(image, terms, call, facts, "entry"), image.target.conventions[call.abi]
+    state, abi = blank(image, terms, call, facts, "entry"), image.target.convention(call.abi)
     for register, value in zip(abi.arguments, call.arguments, strict=False):
         state.machine.gpr[register] = value
     above = image.target.return_bytes + abi.home_bytes

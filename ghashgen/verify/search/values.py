@@ -179,9 +179,14 @@ class Values:
         lane = self._lane(values)
         return ("!" if public else "?") if lane is None else lane
 
-    def _entry(self, v: Term) -> list[str] | None:
-        """Return what the caller left in a register, if that is the value."""
-        return next((["@", name] for name, x in self.checker.left.items() if x is v), None)
+    def _entry(self, v: Term) -> Any:
+        """Return what the caller left in a register or its low part, if that is the value."""
+        for name, x in self.checker.left.items():
+            if x is v:
+                return ["@", name]
+            if isinstance(x, Term) and x.op == "xor" and self.terms.keep(x, v.mask) is v:
+                return ["t", "moves", ["@", name], [[0, hex(v.mask)]]]
+        return None
 
     def _lane(self, values: Sequence[Any]) -> Any:
         last = values[-1]
