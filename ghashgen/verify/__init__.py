@@ -8,10 +8,12 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - core: values. term, terms, kinds: hash-consed data with exact forms; variables: which of them are
   in a term; values: lengths with a named unknown, pointers; lengths: claims compared with what was
   shown; refutation, explanation: how a wrong kernel is reported.
-- x86_64: the machine. elf, elf_kinds, elf_notes: an object file as sections and references;
-  decoding, flow: from bytes to instructions with one reading, their graph and live registers;
-  memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant time, calling
-  convention, secrets left behind.
+- machine: what every target has. target: what differs, as one value; image: an object file as
+  sections and references; memory, regions, machine, flags: the state of the executor; convention,
+  wipe: the check at the return, secrets left behind.
+- x86_64: a target. elf, elf_kinds, elf_notes: reads an object file; decoding, flow: from bytes to
+  instructions with one reading, their graph and live registers; operands, rows, conditions: what
+  they do; dataflow, abi: constant time, calling conventions; target: all of it as one value.
 - engine: drives a proof for any family. family: what a family of kernels provides; entry: buffers
   and arguments; prover: one run; cut: what a loop's head keeps; induction: all other lengths;
   behind: a sample of the induction's lengths, executed; stretches: caches work for that; plans:

@@ -5,11 +5,11 @@ from iced_x86 import FlowControl, InstructionInfoFactory
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.memory import RETURN_BYTES
 from ghashgen.verify.machine.target import MASK, VECTOR, Decoded, Flow, Target
-from ghashgen.verify.x86_64.abi import ABIS, check_entry
+from ghashgen.verify.x86_64.abi import ABIS, RESULT, check_entry
 from ghashgen.verify.x86_64.dataflow import address_guard, guard
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.flow import flow_of, use_of
-from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES, RAX, RSP, text_of
+from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES, RSP, text_of
 from ghashgen.verify.x86_64.rows.table import step_of
 
 
@@ -41,18 +41,18 @@ def _flow(image: Image, entry: int, abi: str) -> Flow:
 
 
 X86_64 = Target(
-    "x86_64",
-    GPR_NAMES,
-    tuple(f"zmm{k}" for k in range(32)),
-    tuple(f"k{k}" for k in range(8)),
-    LANES,
-    RSP,
-    RAX,
-    RETURN_BYTES,
-    (16, 8),
-    ABIS,
-    _decoded,
-    check_entry,
-    lambda image, address: text_of(decode(image, address)),
-    _flow,
+    name="x86_64",
+    general=GPR_NAMES,
+    vectors=tuple(f"zmm{k}" for k in range(32)),
+    masks=tuple(f"k{k}" for k in range(8)),
+    lanes=LANES,
+    stack_pointer=RSP,
+    result=RESULT,
+    return_bytes=RETURN_BYTES,
+    stack_align=(16, 8),
+    conventions=ABIS,
+    decode=_decoded,
+    check_entry=check_entry,
+    text=lambda image, address: text_of(decode(image, address)),
+    flow=_flow,
 )
