@@ -13,12 +13,13 @@ from ghashgen.kernels.selection import catalogue
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificate, certificates
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 GENERATED = Path(__file__).parent.parent / "generated"
 

@@ -59,14 +59,44 @@ ALONE = {
     "kernels.bytes": {"algebra.field", "ir", "kernels.bytes"},
     "verify": {"algebra.field", "algebra.ops", "support.errors", "verify"},
     "verify.core": {"algebra.field", "algebra.ops", "support.errors", "verify.core"},
-    "verify.x86_64": {"algebra", "support.errors", "verify.core", "verify.x86_64"},
-    "verify.rules": {"verify.core", "verify.rules", "verify.x86_64"},
+    "verify.machine": {"support.errors", "verify.core", "verify.machine"},
+    "verify.x86_64": {
+        "algebra",
+        "support.errors",
+        "verify.core",
+        "verify.machine",
+        "verify.x86_64",
+    },
+    "verify.rules": {"verify.core", "verify.machine", "verify.rules"},
+    "verify.meaning": {
+        "algebra.field",
+        "algebra.ops",
+        "verify.core",
+        "verify.machine",
+        "verify.meaning",
+        "verify.rules",
+        "verify.statements",
+    },
+    "verify.search": {
+        "algebra.field",
+        "algebra.ops",
+        "verify.certified",
+        "verify.checking",
+        "verify.core",
+        "verify.machine",
+        "verify.meaning",
+        "verify.rules",
+        "verify.search",
+        "verify.statements.core",
+        "verify.x86_64.elf",
+    },
     "verify.prove": {
         "verify.certified",
         "verify.core",
+        "verify.machine",
         "verify.statements",
         "verify.theorems",
-        "verify.x86_64",
+        "verify.x86_64.elf",
     },
 }
 """Parts that import less than their room may: all that they import of the package."""
@@ -184,6 +214,10 @@ def test_every_folder_is_a_room_and_few_modules_stand_outside() -> None:
         ("verify.rules.check", "from ghashgen.verify.meaning.names import Names"),
         ("verify.checking", "from ghashgen.verify.search.kernel import proposed"),
         ("verify.prove", "from ghashgen.verify.meaning import hash"),
+        ("verify.rules.check", "from ghashgen.verify.x86_64.target import X86_64"),
+        ("verify.meaning.status", "from ghashgen.verify.x86_64 import abi"),
+        ("verify.machine.memory", "from ghashgen.verify.x86_64.elf import load_image"),
+        ("verify.search.flow", "from ghashgen.verify.x86_64.decoding import decode"),
         ("compiler.select", "from ghashgen.output.render import render"),
         ("check.sampled.points", "from ghashgen.verify.core.terms import Terms"),
         ("arch.x86_64.sets.avx", "def f():\n    from ghashgen.compiler.select import select"),
@@ -241,6 +275,28 @@ def test_no_pass_audit_or_printer_knows_a_machine() -> None:
         if (name := name_of(path)).partition(".")[0] in KNOW_NO_MACHINE
         and not any(within(name, part) for part in KNOW_ONE)
     }
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+CHECKER = tuple(
+    f"verify.{part}"
+    for part in (
+        "certified", "checking", "chosen", "core", "machine", "meaning", "prove", "rules", "search",
+        "statements", "theorems",
+    )
+)  # fmt: skip
+"""Parts of the prover that get their machine as a value, `Target`."""
+
+DECODERS = {"capstone", "elftools", "iced_x86"}
+
+
+def test_the_checker_knows_no_machine() -> None:
+    found = {}
+    for path in MODULES:
+        name = name_of(path)
+        if any(within(name, part) for part in CHECKER):
+            packages = {name.partition(".")[0] for name in imports(path)}
+            found[name] = machine(path) | packages & DECODERS
     assert {name: words for name, words in found.items() if words} == {}
 
 

@@ -22,7 +22,8 @@ from ghashgen.check.attack.program_trap import Step
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.x86_64 import flags, operands
+from ghashgen.verify.machine import flags
+from ghashgen.verify.x86_64 import operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 
 SEED, COUNT = 1, 60

@@ -22,10 +22,11 @@ from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.term import CALLER, OPAQUE, SECRET, Term, secret
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.rules import check
-from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.x86_64.machine import GPR_NAMES
 
 
 def left(*lines: str) -> Left:

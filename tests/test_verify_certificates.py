@@ -21,6 +21,10 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.machine.flags import Open, Why, alike
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning import algebra
 from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.hash import meaning_of
@@ -29,10 +33,8 @@ from ghashgen.verify.prove import prove_object
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.values import value_of
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.flags import Open, Why, alike
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.elf import load_image
+from ghashgen.verify.x86_64.target import X86_64
 
 SMALL, FRAMED = "ghash_sse_k_clmul1_x2", "ghash_avx_k_clmul1_x16_stackswap"
 STEP = 32
@@ -413,7 +415,7 @@ def test_random_mutants_are_refused_or_say_less() -> None:
 def test_a_place_far_away_is_not_anothers() -> None:
     terms = Terms(lambda kind, power: NotImplemented)
     region = Region("input", 0, Linear(0, (("length", 1),)), Access.READ, lambda index: 0)
-    memory = Memory(terms, Image((), {}), [region])
+    memory = Memory(terms, Image(X86_64, (), {}), [region])
     memory.facts = Facts({"length": (0, 1 << 60)})
     assert memory.key(Linear(0, (("length", 16),))) == 1 << 80
     for far in (1 << 80, 1 << 79, -(1 << 80)):

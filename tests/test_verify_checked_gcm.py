@@ -20,11 +20,12 @@ from ghashgen.check.proofs import statement
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search import hash as loops
 from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 TEXT, WHOLE = ("encrypt", "decrypt"), ("seal", "open")
 COVERED = (*TEXT, *WHOLE)

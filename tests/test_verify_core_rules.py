@@ -16,7 +16,7 @@ from ghashgen.check.attack.facts_cases import value_at
 from ghashgen.check.attack.toy.claim import NAME, Claim, meaning
 from ghashgen.check.attack.toy.judge import END, HEAD
 from ghashgen.support.toolchain import assemble_text
-from ghashgen.verify.checking import CALLED, NOTHING, check_case
+from ghashgen.verify.checking import NOTHING, check_case
 from ghashgen.verify.core import variables
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.moves import apply_moves
@@ -37,7 +37,7 @@ def accepts(lines: str, claim: Claim = DONE, certificate: object = NOTHING) -> b
     """Return whether a function of any length is accepted."""
     image = load_image(assemble_text(find_nasm(), NAME, HEAD + lines + END, "elf64"))
     try:
-        check_case(image, meaning(claim, (0, 1 << 40)), certificate, CALLED)
+        check_case(image, meaning(claim, (0, 1 << 40)), certificate)
     except Refutation:
         return False
     return True

@@ -24,10 +24,11 @@ from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import M64, Linear, Pointer, Value
+from ghashgen.verify.machine import flags
+from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64 import flags, operands
-from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64 import operands
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows import general
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 

@@ -12,9 +12,10 @@ from ghashgen.verify.core.numbers import combined, parse, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.elf import load_image
 
 # The certificate names the same bytes twice: at a known place, and at one that is the same where
 # t is 1, as it is. Then other bytes are written there, and t is asked for.

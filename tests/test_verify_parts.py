@@ -26,14 +26,16 @@ from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
+from ghashgen.verify.machine.flags import of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.algebra import KINDS, Algebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.statements.hash import parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.target import X86_64
 
 ALLOWED = (
     "ghashgen.verify",
@@ -219,7 +221,9 @@ def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
-    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}), [region])
+    return Memory(
+        Terms(lambda kind, number: pytest.fail("no table")), Image(X86_64, (), {}), [region]
+    )
 
 
 def test_loads_stay_inside() -> None:

@@ -18,13 +18,14 @@ from ghashgen.check.proofs import statement
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 SHORT = GcmKernel(128, "avx", "k", "clmul1", 2, short=True)
 NAME = f"{SHORT.name}_open"

@@ -19,8 +19,9 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.machine.machine import Machine, Registers
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Machine, Registers, gpr_index, is_vector, vector_index
+from ghashgen.verify.x86_64.machine import gpr_index, is_vector, vector_index
 from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 fits = Facts().fits

@@ -57,7 +57,8 @@ PARTS = {
     "what a result should be": ("algebra/field",),
     "forms over GF(2)": ("algebra/ops",),
     "what instructions do": (ROWS,),
-    "the machine: values, decoding, memory, ELF": ("verify/core", "verify/x86_64"),
+    "what every machine has: values, memory, flags": ("verify/core", "verify/machine"),
+    "x86-64: ELF, decoding, operands, conventions": ("verify/x86_64",),
     "the rules of certificates": (
         "verify/rules",
         "verify/certified.py",

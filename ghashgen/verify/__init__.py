@@ -9,10 +9,12 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
   in a term; numbers, linear: numbers with unknowns, and what is known of these; values: pointers;
   words, opaque: sums modulo 2^32 and the S-box; limits: which lengths there are; refutation,
   explanation: how a wrong kernel is reported.
-- x86_64: the machine. elf, elf_kinds, elf_notes: an object file as sections and references;
-  decoding, uses: from bytes to instructions with one reading, and the registers that they use;
-  memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant time, calling
-  convention, secrets left behind.
+- machine: what every target has. target: what differs, as one value; image: an object file as
+  sections and references; memory, regions, machine, flags: the state of the executor; convention,
+  wipe: the check at the return, secrets left behind.
+- x86_64: a target. elf, elf_kinds, elf_notes: reads an object file; decoding, uses: from bytes to
+  instructions with one reading, and the registers that they use; operands, rows, conditions: what
+  they do; dataflow, abi: constant time, calling conventions; target: all of it as one value.
 - rules: states, assertions and the rules by which a certificate is checked.
 - meaning: what each function means, put together of parts.
 - statements: what an object claims, for each family of kernels.

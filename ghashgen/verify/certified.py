@@ -19,10 +19,10 @@ from typing import Any
 from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths, telling
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
-from ghashgen.verify.x86_64.elf import Image
 
 
 class Searching(Enum):

@@ -21,23 +21,19 @@ from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.regions import ROUNDED
+from ghashgen.verify.machine.target import Target
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import MOST_STEPS, Checker
 from ghashgen.verify.statements.core import Function, Statement
-from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.machine import text_of as nasm_text
-from ghashgen.verify.x86_64.regions import ROUNDED
+from ghashgen.verify.x86_64.elf import load_image
 
 SCHEMA = 1
 
-CALLED = (16, 8)
-"""What the calling conventions say of the stack pointer at the entry: 8 modulo 16."""
-
 ALIGNED = 64
-RESIDUES = {str(k): k for k in range(8, ALIGNED, 16)}
-"""What it may be modulo 64 then: cases of a function that aligns its frame itself."""
+"""Bytes to which a function may align its frame itself, at most."""
 
 NOTHING: dict[str, object] = {"assertions": {}}
 """The certificate of a run that is not cut."""
@@ -108,20 +104,25 @@ def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object)
     """
     match certificate:
         case {"stack": dict(cases), **rest} if not rest:
-            if cases.keys() != RESIDUES.keys():
+            aligned = residues(image.target)
+            if cases.keys() != aligned.keys():
                 raise unsupported(f"cases of the stack pointer modulo {ALIGNED} are missing or odd")
-            ways = [check_case(image, meaning(), cases[k], (ALIGNED, RESIDUES[k])) for k in cases]
-            return all_of(ways)
-    return check_case(image, meaning(), certificate, CALLED)
+            return all_of([check_case(image, meaning(), cases[k], aligned[k]) for k in cases])
+    return check_case(image, meaning(), certificate)
+
+
+def residues(target: Target) -> dict[str, tuple[int, int]]:
+    """Return what the stack pointer may be modulo 64 at the entry: each is a case by itself."""
+    step, first = target.stack_align
+    return {str(k): (ALIGNED, k) for k in range(first, ALIGNED, step)}
 
 
 def check_case(
-    image: Image, meaning: Meaning, certificate: object, align: tuple[int, int],
+    image: Image, meaning: Meaning, certificate: object, align: tuple[int, int] | None = None,
     most: int = MOST_STEPS,
 ) -> Way:  # fmt: skip
-    """Check a function in one way, the stack pointer at its entry being so aligned.
-
-    `most` is how many instructions there may be between two cuts.
+    """Check a function in one way, the stack pointer at its entry being so aligned: without
+    `align`, as the convention says. `most` is how many instructions there may be between two cuts.
 
     Raises:
         Refutation: the certificate is refused.
@@ -150,12 +151,12 @@ def run_at(
 
     try:
         try:
-            way = check_case(image, fixed(), NOTHING, CALLED, most)
+            way = check_case(image, fixed(), NOTHING, most=most)
         except Refutation as error:
             if ROUNDED not in error.message:
                 raise
             # It asks how its stack is aligned.
-            way = check_way(image, fixed, {"stack": dict.fromkeys(RESIDUES, NOTHING)})
+            way = check_way(image, fixed, {"stack": dict.fromkeys(residues(image.target), NOTHING)})
     except Refutation as error:
         error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
         raise
@@ -193,7 +194,7 @@ def _judging(image: Image, meaning: Meaning) -> Iterator[None]:
 
 def _instruction(image: Image, at: int) -> str:
     try:
-        return nasm_text(decode(image, at))
+        return image.target.text(image, at)
     except (Refutation, GhashgenError):
         return ""
 

@@ -11,9 +11,9 @@ from math import lcm
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.checking import Way, all_of, run_at
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.power import EXPONENT
-from ghashgen.verify.x86_64.elf import Image
 
 LENGTH = "length"
 

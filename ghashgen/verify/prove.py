@@ -13,9 +13,10 @@ from pathlib import Path
 
 from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.statements.core import Function, Statement
 from ghashgen.verify.theorems import THEOREMS, FunctionProof, Proof
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 __all__ = ("THEOREMS", "Proof", "Prove", "code_sha256", "prove_image", "prove_object")
 

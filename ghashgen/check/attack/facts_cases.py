@@ -25,13 +25,16 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, Term, parts_first
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.machine.flags import Condition, of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.rules.state import State, own
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, PAIRS, Condition, of_difference
-from ghashgen.verify.x86_64.machine import LANES, Machine
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS, PAIRS
+from ghashgen.verify.x86_64.machine import LANES
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
+from ghashgen.verify.x86_64.target import X86_64
 
 Assignment = Mapping[str, int]
 
@@ -137,7 +140,7 @@ def machine(
     """Return a machine with these registers, and flags from a comparison of two numbers."""
     terms = Terms(lambda kind, power: NotImplemented)
     region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
-    memory = Memory(terms, Image((), {}), [region])
+    memory = Memory(terms, Image(X86_64, (), {}), [region])
     memory.facts = facts
     registers = [gpr.get(k, 0) for k in range(16)]
     m = Machine(terms, memory, registers, [(0,) * LANES] * 32, [0] * 8)

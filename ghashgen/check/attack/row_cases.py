@@ -21,12 +21,14 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, Pointer
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, Flags, of_difference
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine.flags import Flags, of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
+from ghashgen.verify.x86_64.target import X86_64
 
 K = OpCodeOperandKind
 FLAG_BITS = {"b": 0, "e": 6, "s": 7, "o": 11}
@@ -235,7 +237,7 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
         return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
 
     region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
-    memory = Memory(terms, Image((), {}), [region])
+    memory = Memory(terms, Image(X86_64, (), {}), [region])
     m = Machine(terms, memory, [*state.gpr], [*state.vec], [*state.mask])
     m.gpr[6] = Pointer(BUFFER, START)
     a, b = state.flags

@@ -8,6 +8,8 @@ from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import boxes, expanded
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function, holding
@@ -16,8 +18,6 @@ from ghashgen.verify.meaning.letters import KEY_LETTER, ROUND_KEY, TEXT, GcmAlge
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.ctr import CtrFunction, CtrSpec

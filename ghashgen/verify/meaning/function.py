@@ -18,15 +18,14 @@ from ghashgen.verify.core.refutation import Category, Difference, Refutation, un
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.algebra import KINDS
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import Assertion
 from ghashgen.verify.rules.entry import Call, arguments
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
 
 Content = Callable[[Memory, Number], Lane | None]
 
@@ -134,7 +133,7 @@ class Function:
         passed = {name: times(n, self.multiple // self.unit) for name, n in numbers.items()}
         values = arguments(self.parameters, passed, pointers)
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
-        return Call(ABIS[self.abi], values, tuple(regions), align, held)
+        return Call(self.abi, values, tuple(regions), align, held)
 
     # Ghosts.
 

@@ -6,6 +6,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import boxes
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.ctr import check_counter, counter_of
@@ -16,7 +17,6 @@ from ghashgen.verify.meaning.letters import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec

@@ -8,13 +8,13 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import ZERO, Algebra
 from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec

@@ -18,10 +18,10 @@ from ghashgen.verify.core.numbers import Number, combined, parse, unknown, withi
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.names import Names, Partial, Sum
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 
 STATE = "X"
 """The variable of the state on entry."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import encrypted, expanded
 from ghashgen.verify.meaning.ctr import check_keys
 from ghashgen.verify.meaning.function import Buffer, Function, holding
@@ -11,7 +12,6 @@ from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hash import check_table, table_of
 from ghashgen.verify.meaning.letters import KEY_LETTER
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec

@@ -11,6 +11,7 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
@@ -28,7 +29,6 @@ from ghashgen.verify.meaning.status import (
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec

@@ -20,6 +20,7 @@ from ghashgen.verify.core.linear import Fork, equal_or_not
 from ghashgen.verify.core.numbers import combined, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.values import Linear
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.counters import KEPT, Counters
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import CIPHERTEXT, PLAINTEXT, shared
@@ -44,7 +45,6 @@ from ghashgen.verify.meaning.stream import (
 )
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec

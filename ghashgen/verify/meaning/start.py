@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.limits import DONE, EVERY, REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import content
@@ -12,7 +13,6 @@ from ghashgen.verify.meaning.message import LIMITS
 from ghashgen.verify.meaning.status import STATUS_BITS, check_status, number_of, outside
 from ghashgen.verify.meaning.stream import ASSOCIATED, STREAM, STREAM_BYTES, check_cells
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec

@@ -8,12 +8,12 @@ from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.lengths import Ended, Lengths
 from ghashgen.verify.meaning.letters import GIVEN
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
 
 TAG_LENGTH = "tag_length"
 """The number of bytes of a tag that is given."""

@@ -15,12 +15,12 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, block_at, content, size_of
 from ghashgen.verify.meaning.names import Names, Partial
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""

@@ -12,10 +12,10 @@ from ghashgen.verify.core.numbers import Number, replaced, unknown
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.core.variables import renumbered
-from ghashgen.verify.x86_64.abi import floor_of
-from ghashgen.verify.x86_64.flags import Flag, Flags, Open
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.machine.convention import floor_of
+from ghashgen.verify.machine.flags import Flag, Flags, Open
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
 
 
 @dataclass

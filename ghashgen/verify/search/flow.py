@@ -3,14 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from iced_x86 import FlowControl, Instruction, InstructionInfoFactory
-
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.x86_64.abi import Abi
-from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.machine import RSP
-from ghashgen.verify.x86_64.uses import FLAGS, VECTOR, Use, use_of
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.target import FLAGS, Look
 
 EVERYTHING = frozenset(range(FLAGS + 1))
 
@@ -19,64 +14,50 @@ EVERYTHING = frozenset(range(FLAGS + 1))
 class Flow:
     """What the search needs to know of a function's code."""
 
-    instructions: dict[int, Instruction]
+    after: Mapping[int, tuple[int, ...]]
+    """Where control may go from each instruction; a call comes back."""
     cuts: frozenset[int]
     """Heads and exits of loops, and targets of jumps over a loop."""
-    live: dict[int, frozenset[int]]
+    live: Mapping[int, frozenset[int]]
     """Per instruction, the registers whose values may still be read."""
 
 
-def _reached(successors: Mapping[int, tuple[int, ...] | None], address: int) -> set[int]:
+def _reached(looks: Mapping[int, Look], address: int) -> set[int]:
     """Return the addresses that control can reach from one."""
     found, work = {address}, [address]
     while work:
-        for following in successors.get(work.pop()) or ():
+        now = work.pop()
+        for following in (looks[now].ways or ()) if now in looks else ():
             if following not in found:
                 found.add(following)
                 work.append(following)
     return found
 
 
-def _successors(instruction: Instruction) -> tuple[int, ...] | None:
-    """Return the possible next addresses, None if the code does not show them."""
-    kind = instruction.flow_control
-    following, target = int(instruction.next_ip), int(instruction.near_branch_target)
-    match kind:
-        case FlowControl.NEXT:
-            return (following,)
-        case FlowControl.UNCONDITIONAL_BRANCH:
-            return (target,)
-        case FlowControl.CONDITIONAL_BRANCH:
-            return (following, target)
-        case FlowControl.CALL:
-            return (target, following)
-        case FlowControl.RETURN:
-            return ()
-    return None
-
-
-def flow_of(image: Image, entry: int, abi: Abi) -> Flow:
-    """Explore the code from an entry."""
-    instructions: dict[int, Instruction] = {}
-    successors: dict[int, tuple[int, ...] | None] = {}
+def looks_of(image: Image, entry: int) -> dict[int, Look]:
+    """Return the instructions that control can reach from an entry."""
+    looks: dict[int, Look] = {}
     work = [entry]
     while work:
         address = work.pop()
-        if address in instructions:
+        if address in looks:
             continue
         try:
-            instruction = decode(image, address)
+            looks[address] = look = image.target.look(image, address)
         except Refutation:
             # Reported if control gets there.
             continue
-        instructions[address] = instruction
-        successors[address] = _successors(instruction)
-        work.extend(successors[address] or ())
-    jumps = (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH)
+        work.extend(look.ways or ())
+    return looks
+
+
+def flow_of(image: Image, entry: int, convention: str) -> Flow:
+    """Explore the code from an entry."""
+    looks = looks_of(image, entry)
     leaps = [
-        (address, int(instruction.near_branch_target), int(instruction.next_ip))
-        for address, instruction in instructions.items()
-        if instruction.flow_control in jumps
+        (address, look.ways[-1], look.following)
+        for address, look in looks.items()
+        if look.ways and not look.call and look.ways != (look.following,)
     ]
     cuts: set[int] = set()
     for last, head, after in leaps:
@@ -84,38 +65,33 @@ def flow_of(image: Image, entry: int, abi: Abi) -> Flow:
             continue
         # Where paths around a loop meet those out of it.
         skipping = {target for address, target, _ in leaps if address < head and last < target}
-        cuts |= {head, after} | (skipping & _reached(successors, after) if skipping else set())
-    factory = InstructionInfoFactory()
-    uses = {address: use_of(i, factory) for address, i in instructions.items()}
-    calls = [i for i in instructions.values() if i.flow_control == FlowControl.CALL]
-    behind = tuple({int(i.next_ip) for i in calls} & set(instructions))
-    saved = {*abi.saved, *(VECTOR + k for k in abi.saved_vectors), RSP}
-    live = _liveness(successors, uses, frozenset(saved), behind)
-    return Flow(instructions, frozenset(cuts & set(instructions)), live)
+        cuts |= {head, after} | (skipping & _reached(looks, after) if skipping else set())
+    target = image.target
+    at_return = target.convention(convention).saved_numbers | {target.stack_pointer}
+    ways = {
+        address: (look.following,) if look.call or look.ways is None else look.ways
+        for address, look in looks.items()
+    }
+    return Flow(ways, frozenset(cuts & looks.keys()), _liveness(looks, at_return))
 
 
-def _liveness(
-    successors: dict[int, tuple[int, ...] | None],
-    uses: dict[int, Use],
-    at_return: frozenset[int],
-    behind: tuple[int, ...],
-) -> dict[int, frozenset[int]]:
+def _liveness(looks: Mapping[int, Look], at_return: frozenset[int]) -> dict[int, frozenset[int]]:
     """Return the live registers at each address; a RET goes after any call, or out."""
-    live: dict[int, frozenset[int]] = {address: frozenset() for address in successors}
-    order = sorted(successors, reverse=True)
+    behind = {look.following for look in looks.values() if look.call} & looks.keys()
+    live: dict[int, frozenset[int]] = {address: frozenset() for address in looks}
+    order = sorted(looks, reverse=True)
     changed = True
     while changed:
         changed = False
         for address in order:
-            following = successors[address]
-            if following is None:
+            look = looks[address]
+            if look.ways is None:
                 after = EVERYTHING
-            elif not following:
+            elif not look.ways:
                 after = at_return.union(*(live[site] for site in behind))
             else:
-                after = frozenset().union(*(live.get(n, EVERYTHING) for n in following))
-            use = uses[address]
-            before = use.reads | (after - use.writes)
+                after = frozenset().union(*(live.get(n, EVERYTHING) for n in look.ways))
+            before = look.reads | (after - look.writes)
             if before != live[address]:
                 live[address] = before
                 changed = True

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
@@ -17,8 +18,6 @@ from ghashgen.verify.search.power import certificate as power
 from ghashgen.verify.search.residues import plain, whole
 from ghashgen.verify.search.tail import LENGTH, joined
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
 
 EMPTY: dict[str, Any] = {"assertions": {}}
 
@@ -50,7 +49,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     if not meaning.numbers:
         yield EMPTY
         return
-    flow = flow_of(image, checker.entry, ABIS[abi])
+    flow = flow_of(image, checker.entry, abi)
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return

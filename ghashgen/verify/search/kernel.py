@@ -4,26 +4,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from iced_x86 import Mnemonic, Register
-
 from ghashgen.verify.certified import Certified
-from ghashgen.verify.checking import ALIGNED, CALLED, RESIDUES, SCHEMA, check_case
+from ghashgen.verify.checking import SCHEMA, check_case, residues
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.search.flow import flow_of
+from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.search.text import certificates as texts
 from ghashgen.verify.statements.core import Function, Statement
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 
 def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
@@ -59,27 +57,24 @@ def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> I
         Refutation: there is something of which nothing is understood.
     """
     try:
-        if not _rounds(image, spec, meaning().symbol):
-            yield from _proposed(image, spec, meaning(), CALLED)
+        if not _rounds(image, meaning().symbol):
+            yield from _proposed(image, spec, meaning())
             return
-        yield {"stack": {k: _first(image, spec, meaning, (ALIGNED, RESIDUES[k])) for k in RESIDUES}}
+        cases = residues(image.target)
+        yield {"stack": {k: _first(image, spec, meaning, align) for k, align in cases.items()}}
     except UndecidedError as error:
         raise unsupported(f"search: {error}") from None
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"search: {type(error).__name__}") from None
 
 
-def _rounds(image: Image, spec: Statement, symbol: str) -> bool:
+def _rounds(image: Image, symbol: str) -> bool:
     """Return whether a function aligns its frame itself."""
-    flow = flow_of(image, image.symbol(symbol), ABIS[spec.abi])
-    return any(
-        i.mnemonic == Mnemonic.AND and i.op0_register == Register.RSP
-        for i in flow.instructions.values()
-    )
+    return any(look.rounds for look in looks_of(image, image.symbol(symbol)).values())
 
 
 def _proposed(
-    image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int]
+    image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int] | None = None
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
     try:

@@ -16,17 +16,16 @@ from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
-from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
+from ghashgen.verify.rules.assertion import read_certificate, registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, leading, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
 
 MOST_LOOPS = 12
 
@@ -38,8 +37,8 @@ class Search:
         self.checker, self.meaning, self.say = checker, checker.meaning, say
         image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
-        self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi])
-        self.after = successors(self.flow)
+        self.flow: Flow = flow_of(image, self.checker.entry, abi)
+        self.after = self.flow.after
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.same = {n: n for n in meaning.numbers}
         self.begin = self.checker.begin()
@@ -101,7 +100,7 @@ class Search:
         joint = Joint(self.checker, arrived, frozenset())
         for place, said in list(one["places"].items()):
             held = [_held(s, place) for s in arrived]
-            if said == "!" and place in REGISTERS and any(map(secret, held)):
+            if said == "!" and "+" not in place and any(map(secret, held)):
                 del one["places"][place]
             elif said[0] == "n" and isinstance(parse(said[1]), int):
                 number = (
@@ -212,8 +211,8 @@ class Search:
 
 def _held(state: State, place: str) -> Any:
     """Return what a state holds where a certificate says something."""
-    if place in REGISTERS:
-        return REGISTERS[place].of(state.machine)
+    if "+" not in place:
+        return registers(state.machine.target)[place].of(state.machine)
     region, _, rest = place.partition("+")
     offset, _, size = rest.rpartition(":")
     return state.memory._read(region, state.memory.key(parse(offset)), int(size))

@@ -32,11 +32,10 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, leading, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
 
 FIRST, LEFT = times(unknown("b"), BLOCK_BYTES), times(unknown("w"), BLOCK_BYTES)
 """Where whole blocks begin, and the bytes of those that are left."""
@@ -180,8 +179,8 @@ class Search:
     def __init__(self, checker: Checker, abi: str) -> None:
         self.checker, meaning = checker, checker.meaning
         self.entry = self.checker.entry
-        self.flow: Flow = flow_of(checker.image, self.entry, ABIS[abi])
-        self.after = successors(self.flow)
+        self.flow: Flow = flow_of(checker.image, self.entry, abi)
+        self.after = self.flow.after
         self.heads = sorted(at for at in self.flow.cuts if at in reached(self.after, at))
         self.piece = Piece(self.checker)
         self.same = {n: n for n in meaning.numbers}

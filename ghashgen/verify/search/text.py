@@ -14,7 +14,6 @@ from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.hash import EMPTY, ways_to_say
 from ghashgen.verify.search.loops import TURNS, turns
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
 
 
 class Streamed(Sample):
@@ -40,7 +39,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """
     meaning = checker.meaning
     assert isinstance(meaning, Function)
-    flow = flow_of(checker.image, checker.entry, ABIS[abi])
+    flow = flow_of(checker.image, checker.entry, abi)
     found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
     if found is None:
         yield EMPTY

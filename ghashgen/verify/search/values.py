@@ -16,6 +16,7 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.variables import Variables, replaced
+from ghashgen.verify.machine.target import MASK, VECTOR
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
@@ -23,8 +24,6 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP
-from ghashgen.verify.x86_64.uses import MASK, VECTOR
 
 TURN = "t"
 """The unknown that counts the turns."""
@@ -159,7 +158,7 @@ class Values:
         values = [self._canonical(state, get(state)) for state in self.states]
         v = values[0]
         public = not any(secret(x) for x in values)
-        if number not in self.live and number >= 0 and number != RSP:
+        if number not in self.live and number >= 0 and number != self.checker.top:
             return "!" if public else "?"
         if any(isinstance(x, Pointer) for x in values):
             if all(isinstance(x, Pointer) and x.region == v.region for x in values):
@@ -180,15 +179,13 @@ class Values:
         lane = self._lane(values)
         return ("!" if public else "?") if lane is None else lane
 
-    def _entry(self, v: Term) -> list[str] | None:
-        """Return what the caller left in a register, if that is the value."""
-        for name in GPR_NAMES:
-            if self.checker.gpr[GPR_NAMES.index(name)] is v:
+    def _entry(self, v: Term) -> Any:
+        """Return what the caller left in a register or its low part, if that is the value."""
+        for name, x in self.checker.left.items():
+            if x is v:
                 return ["@", name]
-        for k, lanes in enumerate(self.checker.vec):
-            for lane, x in enumerate(lanes):
-                if x is v:
-                    return ["@", f"v{k}.{lane}"]
+            if isinstance(x, Term) and x.op == "xor" and self.terms.keep(x, v.mask) is v:
+                return ["t", "moves", ["@", name], [[0, hex(v.mask)]]]
         return None
 
     def _lane(self, values: Sequence[Any]) -> Any:

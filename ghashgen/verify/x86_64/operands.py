@@ -12,7 +12,8 @@ from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
 from ghashgen.verify.core.values import M64, Linear, Pointer, Value
-from ghashgen.verify.x86_64.machine import Machine, gpr_index, mask_index, vector_index
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.x86_64.machine import gpr_index, mask_index, vector_index
 
 Read = Callable[[Machine], Value]
 Write = Callable[[Machine, Value], None]

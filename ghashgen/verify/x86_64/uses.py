@@ -6,6 +6,7 @@ from typing import Any
 from iced_x86 import Code, Instruction, InstructionInfoFactory, OpAccess
 
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.machine.target import FLAGS, MASK, VECTOR
 from ghashgen.verify.x86_64.machine import (
     gpr_index,
     is_mask,
@@ -13,9 +14,6 @@ from ghashgen.verify.x86_64.machine import (
     mask_index,
     vector_index,
 )
-
-VECTOR, MASK, FLAGS = 16, 48, 56
-"""Register numbers: general from 0, then vector, mask, and the flags as one."""
 
 CLEARING = (Code.VEX_VZEROUPPER, Code.VEX_VZEROALL)
 

@@ -14,13 +14,15 @@ from ghashgen.verify.core.numbers import Number, combined, linear, times, unknow
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function
-from ghashgen.verify.rules.assertion import REGISTERS, Assertion, read_certificate
+from ghashgen.verify.rules.assertion import Assertion, read_certificate, registers
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.target import X86_64
 
-GENERAL = tuple(name for name in REGISTERS if name[0] == "r")
+REGISTERS = registers(X86_64)
+GENERAL = X86_64.general
 VECTORS = tuple(f"v{k}.0" for k in range(4))
 TURN, TURNS = "tuvw", 1 << 40
 """Names for the turns of loops, and how many there may be."""

@@ -11,14 +11,14 @@ from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, within
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Linear
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.hashing import Blocks
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.status import check_status
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
 
 NAME = "toy"
 

@@ -14,7 +14,7 @@ from ghashgen.check.attack.toy.claim import NAME, Claim, left, meaning
 from ghashgen.check.attack.toy.make import program, text
 from ghashgen.check.attack.toy.run import Op, WrongError, run
 from ghashgen.support.toolchain import assemble_text
-from ghashgen.verify.checking import CALLED, check_case
+from ghashgen.verify.checking import check_case
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -89,7 +89,7 @@ def judge(one: Drawn, rng: random.Random, seen: Counter[str]) -> list[tuple[str,
     found: list[tuple[str, Data]] = []
     for data in (right, *(lying(rng, right) for _ in range(many))):
         try:
-            check_case(image, specified(), json.loads(json.dumps(data)), CALLED)
+            check_case(image, specified(), json.loads(json.dumps(data)))
         except Refutation:
             seen["refused"] += 1
         except Exception as error:

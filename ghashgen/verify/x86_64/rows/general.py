@@ -13,18 +13,12 @@ from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value
 from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.machine.flags import Flag, Flags, of_difference, of_result, of_sum, undefined
+from ghashgen.verify.machine.machine import Machine, Step
+from ghashgen.verify.machine.regions import mask_pointer
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.flags import (
-    CONDITIONS,
-    Flag,
-    Flags,
-    of_difference,
-    of_result,
-    of_sum,
-    undefined,
-)
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
-from ghashgen.verify.x86_64.regions import mask_pointer
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of
 from ghashgen.verify.x86_64.rows import lane as on
 
 

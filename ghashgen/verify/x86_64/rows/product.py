@@ -7,9 +7,10 @@ from iced_x86 import Instruction
 from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value, signed
+from ghashgen.verify.machine.flags import of_product
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.flags import of_product
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of
 
 
 def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:

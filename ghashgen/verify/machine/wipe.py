@@ -6,9 +6,8 @@ its register are not.
 
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import secret
-from ghashgen.verify.x86_64.abi import RESULT
-from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import STACK
 
 
 def check_wiped(m: Machine, returned: int = 0) -> None:
@@ -19,26 +18,26 @@ def check_wiped(m: Machine, returned: int = 0) -> None:
     Raises:
         Refutation: one of them may hold a secret.
     """
-    at = m.terms.at
+    at, target = m.terms.at, m.target
+
+    def left(name: str) -> Refutation:
+        return Refutation(Category.WIPE, f"{name} may hold a secret at return", at=at)
+
     for k, value in enumerate(m.gpr):
-        if k == RESULT and returned and m.facts.fits(value, returned):
+        if k == target.result and returned and m.facts.fits(value, returned):
             continue
         if secret(value):
-            raise Refutation(Category.WIPE, f"{GPR_NAMES[k]} may hold a secret at return", at=at)
+            raise left(target.general[k])
     for k, lanes in enumerate(m.vec):
         if any(secret(lane) for lane in lanes):
-            raise Refutation(Category.WIPE, f"zmm{k} may hold a secret at return", at=at)
+            raise left(target.vectors[k])
     for k, value in enumerate(m.mask):
         if secret(value):
-            raise Refutation(Category.WIPE, f"k{k} may hold a secret at return", at=at)
+            raise left(target.masks[k])
     if m.flags.secret:
         raise Refutation(Category.WIPE, "the flags may depend on a secret at return", at=at)
     # Bytes released on the way are included.
     frame = {offset: value for offset, (value, _) in m.memory.written[STACK].items()}
     for offset, value in sorted(frame.items(), key=lambda item: item[0]):
         if secret(value):
-            raise Refutation(
-                Category.WIPE,
-                f"the byte at {offset:+d} from the entry's stack pointer may hold a secret",
-                at=at,
-            )
+            raise left(f"the byte at {offset:+d} from the entry's stack pointer")

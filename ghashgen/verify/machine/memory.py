@@ -15,12 +15,12 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.x86_64.elf import SECTION, Image
-from ghashgen.verify.x86_64.elf_kinds import Kind
-from ghashgen.verify.x86_64.regions import UNREADABLE, Access, Region
+from ghashgen.verify.machine.image import SECTION, Image, Kind
+from ghashgen.verify.machine.regions import UNREADABLE, Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
-"""The stack's region. Offset 0 is the entry's stack pointer, where the return address is."""
+"""The stack's region, and the bytes of a return address in it. Offset 0 is the entry's stack
+pointer."""
 
 BASE, HALF = 80, 1 << 79
 """Bits of a place's number. Above them is the number of its part with unknowns."""

@@ -16,7 +16,7 @@ from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of, parts_of
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value, signed
-from ghashgen.verify.x86_64.elf import SECTION
+from ghashgen.verify.machine.image import SECTION
 
 
 class Why(StrEnum):
@@ -322,44 +322,25 @@ class Condition(Protocol):
     def at(self) -> int: ...  # noqa: D102
 
 
-def _read(name: str) -> Test:
+def of_flag(name: str) -> Test:
+    """Return the test of one flag."""
     return lambda m: read(getattr(m.flags, name), m.facts, m.at)
 
 
-_carry, _zero_flag, _sign, _overflow = map(_read, ("carry", "zero", "sign", "overflow"))
-
-
-def _less(m: Condition) -> bool:
+def less(m: Condition) -> bool:
+    """Return whether a comparison found a < b, as signed numbers."""
     if m.flags.less is not None:
         return read(m.flags.less, m.facts, m.at)
-    return _sign(m) != _overflow(m)
+    return read(m.flags.sign, m.facts, m.at) != read(m.flags.overflow, m.facts, m.at)
 
 
-def _at_most(m: Condition) -> bool:
+def at_most(m: Condition) -> bool:
+    """Return whether a comparison found a <= b, as unsigned numbers."""
     if m.flags.at_most is not None:
         return read(m.flags.at_most, m.facts, m.at)
-    return _carry(m) or _zero_flag(m)
+    return read(m.flags.carry, m.facts, m.at) or read(m.flags.zero, m.facts, m.at)
 
 
-def _opposite(test: Test) -> Test:
+def negated(test: Test) -> Test:
+    """Return the opposite of a test."""
     return lambda m: not test(m)
-
-
-PAIRS: tuple[tuple[str, str, Test], ...] = (
-    ("o", "no", _overflow),
-    ("b", "ae", _carry),
-    ("e", "ne", _zero_flag),
-    ("be", "a", _at_most),
-    ("s", "ns", _sign),
-    ("l", "ge", _less),
-    ("le", "g", lambda m: _zero_flag(m) or _less(m)),
-)
-"""Intel SDM vol. 1, appendix B, table B-1: conditions by their suffix, each with the one that its
-lowest bit negates (parity is not modelled).
-"""
-
-CONDITIONS: dict[str, Test] = {
-    **{suffix: test for suffix, _, test in PAIRS},
-    **{suffix: _opposite(test) for _, suffix, test in PAIRS},
-}
-"""Each condition's test of the flags, by its suffix."""
