@@ -166,9 +166,9 @@ def valued(lane: Lane, numbers: Mapping[str, int]) -> int:
     if isinstance(lane, int):
         return lane
     match lane.op, lane.args:
-        case "number", (value, int(mask)):
+        case "number", (value,):
             assert isinstance(value, Linear)
-            return value_at(value, numbers) & mask
+            return value_at(value, numbers) & lane.mask
         case "xor", (a, b):
             return valued(a, numbers) ^ valued(b, numbers)  # type: ignore[arg-type]
         case "moves", (a, moves):
