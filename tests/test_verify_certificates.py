@@ -262,7 +262,7 @@ def test_a_value_of_another_form_is_refused_and_no_other_error(tag: Any) -> None
         if rest in (("xor", one, one), ("moves", one, [])):
             continue
         with pytest.raises(Refutation):
-            value_of([tag, *rest], {}, 128, nobody, meaning, ((), ()))
+            value_of([tag, *rest], {}, 128, nobody, meaning, {})
 
 
 def test_a_loop_without_an_assertion_is_followed_without_end_and_refused(

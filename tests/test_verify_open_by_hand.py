@@ -48,7 +48,7 @@ def proved(found: Image) -> dict[str, Any]:
     Raises:
         Refutation: none is found, or it is refused.
     """
-    one = certificate(found, message_of(SPEC, OPEN), SPEC.abi)
+    one = certificate(Checker(found, message_of(SPEC, OPEN), {}), SPEC.abi)
     check(found, one)
     return one
 
