@@ -282,7 +282,7 @@ def test_an_output_cleared_though_the_tag_is_right_is_not_proved(
     refutation = refuted("open", _cleared_in_any_case, monkeypatch)
     assert refutation is not None, "proved"
     assert refutation.category is Category.MEMORY, str(refutation)
-    assert "written already, and not as they are" in str(refutation)
+    assert "which is done" in str(refutation)
 
 
 def refuted(operation: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Refutation | None:

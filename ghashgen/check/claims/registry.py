@@ -21,6 +21,6 @@ def claims_of(family: str) -> Claims[Any]:
     """
     if family not in claims():
         raise GhashgenError(
-            f"the prover does not know family {family!r}", f"it knows {', '.join(claims())}"
+            f"the prover does not know family {family!r}", f"it knows {', '.join(sorted(claims()))}"
         )
     return claims()[family]

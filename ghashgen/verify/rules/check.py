@@ -15,7 +15,7 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -73,7 +73,9 @@ class Checker:
             for state in self.entries():
                 self.run(state, self.entry, None)
             for assertion in self.assertions.values():
-                self.run(self.state(assertion), self.entry + assertion.at, assertion)
+                # An unknown that has one value is that number from here on.
+                for state in self.state(assertion).each((Case(),)):
+                    self.run(state, self.entry + assertion.at, assertion)
         except UndecidedError as error:
             raise unsupported(f"not decided: {error}", self.terms.at) from None
 

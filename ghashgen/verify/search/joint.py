@@ -65,6 +65,7 @@ class Joint(Sample):
         return {name: values for name, values in found.items() if isinstance(values, list)}
 
     def _lane(self, values: Sequence[Any]) -> Any:
+        values = self._settled(values)
         if not all(isinstance(x, int | Term) for x in values):
             return None
         if any(isinstance(x, Term) and x.deps & (OPAQUE | CALLER | RAW) for x in values):

@@ -13,6 +13,7 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
@@ -61,16 +62,12 @@ class Search:
         entry = self.checker.entry
         return frozenset(entry + a["at"] for a in self.data["assertions"].values())
 
-    def level(self) -> int:
-        """Return the level of the next assertion: each is below those before."""
-        return 100 - len(self.data["assertions"])
-
     def loop(self, head: int, states: list[State]) -> str:
         """Add the assertion of a loop."""
         name = f"loop{len(self.data['assertions'])}"
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
-        one = sample.assertion(head - self.checker.entry, self.level(), sources)
+        one = _read_later(sample.assertion(head - self.checker.entry, 0, sources), states)
         for number in self.meaning.numbers:
             ghost = states[-TURNS].ghosts[number]
             if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
@@ -139,7 +136,7 @@ class Search:
         live = self.flow.live.get(at, frozenset())
         sources = {source: [self.same] for source in self.sources}
         sample = Joint(self.checker, states, live)
-        one = sample.joined(at - self.checker.entry, self.level(), sources, of)
+        one = _read_later(sample.joined(at - self.checker.entry, 0, sources, of), states)
         if one is None or not sample.canonical(one["places"]):
             self.say("no joint", hex(at), len(states))
             return None
@@ -161,11 +158,12 @@ class Search:
                 asked = [a["ghosts"].get(ANSWER) for a in self.data["assertions"].values()]
                 if self.answers and not any(asked):
                     raise unsupported("search: no loop behind the answer")
+                levelled(self.data["assertions"])
                 return self.data
             head, states = found
             name = None
             behind = before if joints < self.buffers else None
-            for at in () if behind is None else self.meetings(behind, head):
+            for at in () if behind is None else self.meetings(behind, head, parting=not joints):
                 if (name := self.joint(at, joints)) is not None:
                     break
             if name is not None:
@@ -175,6 +173,8 @@ class Search:
             self.latest = self.loop(head, states)
             self.sources.append(self.latest)
             before = head
+            if 0 < joints == self.buffers - 1:
+                self.apart(heads, joints)
         raise unsupported("search: more loops than any kernel has")
 
     def next(self, heads: list[int]) -> tuple[int, list[State]] | None:
@@ -188,6 +188,25 @@ class Search:
                 return found
         return None
 
+    def apart(self, heads: list[int], joints: int) -> None:
+        """Take in another way to the joint before the text, if it has a loop of its own.
+
+        That of an IV of 12 bytes, which is not hashed, may have.
+        """
+        found = turns(self.checker, *self.source("entry"), heads, self.stops())
+        if found is None:
+            return
+        head, states = found
+        known, joint = self.sources, self.data["assertions"][self.sources[0]]
+        self.sources, self.latest = ["entry"], "entry"
+        self.sources.append(self.loop(head, states))
+        for at in self.meetings(head, self.checker.entry + joint["at"], head):
+            if (name := self.joint(at, joints - 1)) is not None:
+                self.sources = [name]
+                break
+        joint["from"] |= {source: [self.same] for source in self.sources}
+        self.sources, self.latest = known + self.sources, known[-1]
+
     def ended(self, before: int, of: int) -> str | None:
         """Add an assertion where the text has come to its end, if a loop over it follows."""
         if of != self.buffers - 1 or not self.answers:
@@ -200,13 +219,43 @@ class Search:
                         return name
         return None
 
-    def meetings(self, before: int, head: int) -> Iterator[int]:
-        """Yield where ways meet behind a loop that every way to the next one passes."""
+    def meetings(
+        self, before: int, head: int, begin: int | None = None, parting: bool = False
+    ) -> Iterator[int]:
+        """Yield where ways meet behind a loop that every way to the next one passes.
+
+        Every way from the entry, or from `begin`. `parting`: also where they part, an instruction
+        before the branch.
+        """
         behind = reached(self.after, before)
         ways = Counter(to for after in self.after.values() for to in after)
-        for at in dominators(self.after, self.checker.entry, head):
-            if at in behind and ways[at] > 1 and before not in reached(self.after, at):
+        passed = [
+            at
+            for at in dominators(self.after, begin or self.checker.entry, head)
+            if at in behind and before not in reached(self.after, at)
+        ]
+        yield from (at for at in passed if ways[at] > 1)
+        for at in passed if parting else ():
+            following = self.after[at]
+            if len(following) == 1 and len(self.after[following[0]]) > 1:
                 yield at
+
+
+def _read_later(one: dict[str, Any] | None, states: list[State]) -> dict[str, Any] | None:
+    """Leave out the name of a counter that nobody holds: it is made of the IV later."""
+    if one is None or any(BASE in state.ghosts for state in states):
+        return one
+    if not any("counter" in str(v) for v in one["places"].values()):
+        one["ghosts"][BASE] = None
+    return one
+
+
+def levelled(assertions: dict[str, Any]) -> None:
+    """Give each assertion a level below those from which runs come to it."""
+    for _ in assertions:
+        for name, one in assertions.items():
+            above = [assertions[s]["level"] for s in one["from"] if s not in ("entry", name)]
+            one["level"] = min(above, default=len(assertions)) - 1
 
 
 def _held(state: State, place: str) -> Any:

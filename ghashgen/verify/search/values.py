@@ -188,7 +188,17 @@ class Values:
                 return ["t", "moves", ["@", name], [[0, hex(v.mask)]]]
         return None
 
+    def _settled(self, values: Sequence[Any]) -> list[Any]:
+        """Return the values with the bytes of partial blocks, as of a short IV, as blocks."""
+        found = list(values)
+        for k, (state, v) in enumerate(zip(self.states, values, strict=False)):
+            if isinstance(v, Term) and v.deps & RAW:
+                self.meaning.entering(state)
+                found[k] = self.names.named(v)
+        return found
+
     def _lane(self, values: Sequence[Any]) -> Any:
+        values = self._settled(values)
         last = values[-1]
         if not all(isinstance(x, int | Term) for x in values) or not isinstance(last, Term):
             return None
@@ -201,7 +211,8 @@ class Values:
         if self.initial is not None and self._is_mask(values):
             self.masked = True
             return ["t", "mask"]
-        if any(n in (IV, COUNTER) for n in self.variables.of(last)):
+        ivs = {self.initial.iv.letter} if self.initial is not None else set()
+        if any(n in (IV, COUNTER) or n[0] in ivs for n in self.variables.of(last)):
             return self._counter(values)
         if not self._hashed(last):
             return self._ahead(values)
