@@ -13,7 +13,7 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.counters import BASE
+from ghashgen.verify.meaning.counters import BASE, IV_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
@@ -67,7 +67,7 @@ class Search:
         name = f"loop{len(self.data['assertions'])}"
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
-        one = _read_later(sample.assertion(head - self.checker.entry, 0, sources), states)
+        one = sample.assertion(head - self.checker.entry, 0, sources)
         for number in self.meaning.numbers:
             ghost = states[-TURNS].ghosts[number]
             if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
@@ -76,7 +76,7 @@ class Search:
         if one is None:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
-        self.data["assertions"][name] = one
+        self.data["assertions"][name] = _read_later(one, states)
         self.say("loop", hex(head), sample.blocks.buffer)
         return name
 
@@ -95,11 +95,10 @@ class Search:
         if not arrived:
             return
         joint = Joint(self.checker, arrived, frozenset())
-        for place, said in list(one["places"].items()):
-            held = [_held(s, place) for s in arrived]
-            if said == "!" and "+" not in place and any(map(secret, held)):
-                del one["places"][place]
-            elif said[0] == "n" and isinstance(parse(said[1]), int):
+        self.loosened(one, arrived)
+        for place, said in one["places"].items():
+            if said[0] == "n" and isinstance(parse(said[1]), int):
+                held = [_held(s, place) for s in arrived]
                 number = (
                     joint.number(held) if all(isinstance(n, int | Linear) for n in held) else None
                 )
@@ -116,6 +115,12 @@ class Search:
             one["among"].pop(name, None)
             if isinstance(known, list):
                 one["among"][name] = known
+
+    def loosened(self, one: dict[str, Any], arrived: list[State]) -> None:
+        """Let registers that are secret in one of the ways to an assertion hold anything."""
+        for place, said in list(one["places"].items()):
+            if said == "!" and "+" not in place and any(secret(_held(s, place)) for s in arrived):
+                del one["places"][place]
 
     def arrived(self, state: State, address: int, to: int) -> list[State]:
         """Return the states in which a run comes to an address, in all its cases."""
@@ -136,11 +141,11 @@ class Search:
         live = self.flow.live.get(at, frozenset())
         sources = {source: [self.same] for source in self.sources}
         sample = Joint(self.checker, states, live)
-        one = _read_later(sample.joined(at - self.checker.entry, 0, sources, of), states)
+        one = sample.joined(at - self.checker.entry, 0, sources, of)
         if one is None or not sample.canonical(one["places"]):
             self.say("no joint", hex(at), len(states))
             return None
-        self.data["assertions"][name] = one
+        self.data["assertions"][name] = _read_later(one, states)
         self.say("joint", hex(at), len(states))
         return name
 
@@ -205,6 +210,8 @@ class Search:
                 self.sources = [name]
                 break
         joint["from"] |= {source: [self.same] for source in self.sources}
+        to, begun = self.checker.entry + joint["at"], map(self.source, self.sources)
+        self.loosened(joint, [one for source in begun for one in self.arrived(*source, to)])
         self.sources, self.latest = known + self.sources, known[-1]
 
     def ended(self, before: int, of: int) -> str | None:
@@ -241,11 +248,12 @@ class Search:
                 yield at
 
 
-def _read_later(one: dict[str, Any] | None, states: list[State]) -> dict[str, Any] | None:
-    """Leave out the name of a counter that nobody holds: it is made of the IV later."""
-    if one is None or any(BASE in state.ghosts for state in states):
+def _read_later(one: dict[str, Any], states: list[State]) -> dict[str, Any]:
+    """Leave out the name of the counter where it can be made of the IV: it is, or will be, read."""
+    if any(BASE in state.ghosts for state in states):
         return one
-    if not any("counter" in str(v) for v in one["places"].values()):
+    made = one["unknowns"].get("iv_length") == [IV_BYTES, IV_BYTES]
+    if made or not any("counter" in str(v) for v in one["places"].values()):
         one["ghosts"][BASE] = None
     return one
 
