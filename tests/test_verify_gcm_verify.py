@@ -28,6 +28,7 @@ LAST = "vmovdqu     [rsi + 80], xmm0                    ; no message\n"
 DECIDE = "cmp         rax, 0x00\n    je          .right\n"
 FIRST = "cmp         rcx, 0x04\n"
 NO_PHASE = "cmp         rax, 0x00\n    je          .misplaced\n"
+NO_MESSAGE = "cmp qword [rsi + 80], 0\n    je .misplaced\n    "
 EARLY = "cmp rax, 0\n    jne .differs\n    "
 ERASED = "".join(f"    vmovdqu [rsi + {16 * k}], xmm0\n" for k in range(6))
 EQUAL = (
@@ -229,6 +230,13 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
         behind((".right:\n", "    cmp rax, 0\n    jne .refused\n")),
         behind((".right:\n", "    cmp rcx, rcx\n    jne .refused\n")),
         TIMING, "a condition depends on a secret",
+    ),
+    "it is asked of what is no message": (
+        put((NO_PHASE, ""), (ERASE, f"{EARLY}{NO_MESSAGE}{ERASE}"),
+            (DECIDE, f"jmp .right\n.differs:\n    {NO_MESSAGE}vpxor xmm0, xmm0, xmm0\n{ERASED}")),
+        put((ERASE, f"{EARLY}{NO_MESSAGE}{ERASE}"),
+            (DECIDE, f"jmp .right\n.differs:\n    {NO_MESSAGE}vpxor xmm0, xmm0, xmm0\n{ERASED}")),
+        FUNCTION, "an answer of what is refused",
     ),
     "the first byte is asked for by itself": (
         put((FOUND, f"{FOUND}    cmp al, 0\n    jne .other\n"), (DECIDE, f"{DECIDE}.other:\n")),
