@@ -45,9 +45,9 @@ def test_a_value_that_does_not_survive(kind: str) -> None:
 
 
 ELSEWHERE = {
-    "seal": (FUNCTION, "the output at 32 is wrong"),
-    "aad": (MEMORY, ""),
-    "over_read": (UNSUPPORTED, "of input that end 1 beyond it"),
+    "seal": (UNSUPPORTED, "input read where output has been written"),
+    "aad": (FUNCTION, "the state is wrong"),
+    "over_read": (MEMORY, "of input that end 1 beyond it"),
     "reloaded": (MEMORY, "written already, and not as they are"),
 }
 """An address in a buffer that the caller passed, and one among the arguments on the stack."""

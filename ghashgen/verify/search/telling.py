@@ -23,8 +23,11 @@ MOST_OF_POWER = 300
 MOST_UNFOLLOWED = 3
 """Runs in a row that say nothing, after which no more are tried."""
 
+TAKEN = (LENGTH, "aad_length", "iv_length")
+"""Lengths of what a function takes in: the first that it has is varied."""
+
 LENGTHS = range(400)
-"""Lengths in bytes that are tried after the telling ones."""
+"""Lengths in bytes that are tried last."""
 
 MOST_STEPS = 60_000
 """Instructions of all runs, after which no more are tried: a few seconds."""
@@ -60,14 +63,16 @@ def telling(
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
     if EXPONENT in meaning.numbers:
         yield from ({EXPONENT: n} for n in EXPONENTS)
-    elif LENGTH in meaning.numbers:
-        lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
-        for turn, length in enumerate(dict.fromkeys(lengths)):
-            if length % meaning.multiple == 0:
-                yield others(meaning, turn) | {LENGTH: length // meaning.multiple}
-    else:
+        return
+    taken = next((n for n in TAKEN if n in meaning.numbers), None)
+    if taken != LENGTH:
         turns = lcm(*(len(USUAL[n]) for n in meaning.numbers if n in USUAL))
         yield from (others(meaning, turn) for turn in range(turns))
+    if taken is not None:
+        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
+        for turn, length in enumerate(dict.fromkeys(lengths)):
+            if length % meaning.multiple == 0:
+                yield others(meaning, turn) | {taken: length // meaning.multiple}
 
 
 def _longer(blocks: int) -> Iterator[int]:
