@@ -125,7 +125,7 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         put(("je          .refused\n", "\n")),
         put(("cmp         rcx, 0x00\n    je          .refused\n",
              "test rcx, rcx\n    jz .refused\n")),
-        OPEN, "load from 1 bytes of iv at 0, not known to be in it",
+        MEMORY, "load from 1 bytes of iv that end 1 beyond it",
     ),
     "13 bytes are taken for 12": (
         put(("cmp         rcx, 0x0c\n    jne ", "lea r8, [rcx - 12]\n    cmp r8, 1\n    ja ")),
@@ -154,12 +154,12 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     # Refusals and the status.
     "the phase is erased, though a length is refused": (
         behind((REFUSED, "    mov qword [rsi + 80], 0\n")), behind((REFUSED, "    mov eax, 0\n")),
-        OPEN, "a state is written, though an IV is refused",
+        FUNCTION, "a state is written, though an IV is refused",
     ),
     "a refusal is done": (
         put(("mov         eax, 0x02", "mov eax, 0")),
         put(("mov         eax, 0x02", "mov eax, 1\n add eax, 1")),
-        OPEN, "the status is wrong, not 2",
+        FUNCTION, "the status is wrong, not 2",
     ),
     "done is 1": (
         put(("mov         eax, 0x00", "")), put(("mov         eax, 0x00", "sub eax, eax")),
@@ -223,7 +223,7 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     "blocks of long IVs in another order": (
         put((".whole:\n", NEXT.format(16)), (LOADED, "vmovdqu xmm3, [r10]\n")),
         put((".whole:\n", NEXT.format(0)), (LOADED, "vmovdqu xmm3, [r10]\n")),
-        OPEN, "search: no invariant of the loop",
+        OPEN, "a counter that nobody knows",
     ),
     "a second sum that holds the last block": (
         put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm9, xmm3\n    {STEPPED}"), TOGETHER),
@@ -279,7 +279,7 @@ EXACT: dict[str, tuple[Edit, Edit, Category, str]] = {
     "a byte behind an IV": (
         put(("vmovq       xmm4, [rdx + rax - 8]", "vmovq xmm4, [rdx + rax - 7]")),
         put(("vmovq       xmm4, [rdx + rax - 8]", "lea r9, [rdx + rax]\n    vmovq xmm4, [r9 - 8]")),
-        OPEN, "load from 8 bytes of iv that end 1 beyond it",
+        MEMORY, "load from 8 bytes of iv that end 1 beyond it",
     ),
 }  # fmt: skip
 """Likewise of a kernel with byte masks."""
