@@ -81,6 +81,7 @@ ALONE = {
         "algebra.field",
         "algebra.ops",
         "verify.certified",
+        "verify.chosen",
         "verify.checking",
         "verify.core",
         "verify.machine",

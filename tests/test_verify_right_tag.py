@@ -246,6 +246,8 @@ def test_a_wrong_certificate_is_refused(name: str) -> None:
 def again(place: str) -> Certificate:
     """Return a certificate that says two instructions later again what the tag is."""
     out = copy.deepcopy(found())
+    for one in out["assertions"].values():
+        one["level"] = 2 * one["level"] + 2
     first, begin = out["assertions"][joint()], image().symbol(NAME)
     behind = decode(image(), int(decode(image(), begin + first["at"]).next_ip)).next_ip
     first["places"]["v1.0"] = ["v", "other"]
@@ -257,7 +259,7 @@ def again(place: str) -> Certificate:
         "ghosts": second["ghosts"] | {"answer": {"tag": "again"}},
         "among": {"tag_length": [4, 8, 12, 13, 14, 15]},
         "unknowns": second["unknowns"] | {"tag_length": [4, 15]},
-        "level": 1,
+        "level": first["level"] - 1,
         "from": {joint(): next(iter(first["from"].values()))},
     }
     for name, one in out["assertions"].items():

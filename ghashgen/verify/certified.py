@@ -17,7 +17,7 @@ from enum import Enum, auto
 from typing import Any
 
 from ghashgen.verify.checking import NOTHING, Way, check_way
-from ghashgen.verify.chosen import LENGTH, at_lengths, telling
+from ghashgen.verify.chosen import LENGTH, at_lengths
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
@@ -113,6 +113,7 @@ class Certified:
         """Check proposed certificates until one is accepted."""
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
+        from ghashgen.verify.search.telling import telling
 
         refused: Refutation | None = None
         try:

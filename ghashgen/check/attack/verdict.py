@@ -5,8 +5,8 @@ from typing import Protocol
 
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.chosen import telling_lengths
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.telling import telling_lengths
 from ghashgen.verify.statements.core import Statement
 
 SECONDS = 120

@@ -55,11 +55,10 @@ def ending_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
 
     def finish(f: Function, state: State) -> None:
         written = () if verifying else ("tag",)
-        if verifying and not one_of(state, TAG_LENGTH, frozenset(TAGS)):
-            stream.check_refused(state, REFUSED)
-            return
-        if not is_message(state):
-            stream.check_refused(state, MISPLACED, *written)
+        no_length = verifying and not one_of(state, TAG_LENGTH, frozenset(TAGS))
+        if no_length or not is_message(state):
+            stream.check_refused(state, REFUSED if no_length else MISPLACED, *written)
+            answer.check_unasked(state)
             return
         check_status(state, answer.status(state) if verifying else DONE)
         if not verifying:

@@ -27,7 +27,7 @@ from ghashgen.verify.meaning.status import (
     outside,
 )
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
-from ghashgen.verify.meaning.text import ANSWER, Text
+from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         if refused(state) or not one_of(state, TAG_LENGTH, frozenset(TAGS)):
             check_status(state, REFUSED)
             check_nothing(state, text)
-            if ANSWER in state.ghosts:
-                raise Refutation(Category.FUNCTION, "an answer of what is refused")
+            answer.check_unasked(state)
             return
         check_status(state, answer.status(state))
         text.check_end(state)
