@@ -158,7 +158,7 @@ def test_the_remedy_of_a_refused_one_works(project: Project, searches: list[str]
     project.edit(_level)
     result = project.run("--check")
     assert isinstance(result.exception, GhashgenError)
-    assert result.exception.remedy == "run ghashgen prove --no-cache, which searches new ones"
+    assert result.exception.remedy == "run ghashgen prove --no-cache, which searches for new ones"
     project.proves("--no-cache")
     assert len(searches) == 6
     project.proves("--check")

@@ -41,7 +41,9 @@ from ghashgen.support.wording import counted
 @click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
 @click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
 @click.option(
-    "--check", is_flag=True, help="Check the kept certificates; search nothing, use no verdict."
+    "--check",
+    is_flag=True,
+    help="Only check the kept certificates; search nothing, use no verdict.",
 )
 @click.option("--no-cache", is_flag=True, help="Assemble and prove again, ignoring the cache.")
 @json_option
@@ -62,9 +64,9 @@ def COMMAND(
 ) -> None:
     """Prove kernels correct from their assembled bytes, for every key, state and message.
 
-    The prover decodes each kernel's functions. It searches a certificate of each, and a checker
-    decides about it: result, memory, constant time, calling convention and, where the kernel has
-    it, wipe, for every length (docs/checker.md).
+    The prover decodes each kernel's functions. A search proposes a certificate for each, and a
+    checker decides, for every length: result, memory, constant time, calling convention and, where
+    the kernel has it, wipe (docs/checker.md).
 
     Certificates are kept under build/certificates, and used again as long as they are accepted.
     --check only checks them. Verdicts are cached under build/proofs, sealed with a key of this
@@ -157,7 +159,7 @@ def _require(verdicts: list[Verdict], whole: bool, check: bool) -> None:
     if failed:
         for verdict in failed:
             click.echo(verdict.report, err=True)
-        anew = "run ghashgen prove --no-cache, which searches new ones"
+        anew = "run ghashgen prove --no-cache, which searches for new ones"
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
             f"first {failed[0].kernel}",

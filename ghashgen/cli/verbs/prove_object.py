@@ -79,17 +79,17 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option(
     "--groups",
     callback=_numbers,
-    help="For random points: its group sizes in blocks, as 8,4,1. Default: found by trial.",
+    help="For random points: its group sizes in blocks, such as 8,4,1. Default: found by trial.",
 )
 @click.option(
     "--certificates",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON file of certificates. Functions that it names are checked by it alone.",
+    help="JSON file of certificates. The functions that it names are checked by these alone.",
 )
 @click.option(
     "--save-certificates",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the certificates that were searched and accepted to this JSON file.",
+    help="Write the certificates that were found and accepted to this JSON file.",
 )
 @choice_options
 @json_option
@@ -106,12 +106,12 @@ def COMMAND(
     choice: Choice,
     as_json: bool,
 ) -> None:
-    """Prove FILE.o correct from its bytes, then run it.
+    """Prove the object file OBJ correct from its bytes, then run it.
 
     State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
     of this project and --symbol.
 
-    Certificates decide about each function: given ones, or ones that are searched
+    A checker decides about each function by a certificate, which you give or a search proposes
     (docs/checker.md).
 
     The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every

@@ -89,7 +89,7 @@ def COMMAND(
 ) -> None:
     """Name the kernel to take on a CPU, its speed beside other libraries', its sizes, and why.
 
-    It is the fastest, or of those within 5% of it the one with the least code. The C dispatcher,
+    It is the one with the least code among those within 5% of the fastest. The C dispatcher,
     README and the report take the same. Nothing is measured or built: the figures are recorded
     ones, for this kind of CPU or the nearest.
     """

@@ -133,11 +133,11 @@ def COMMAND(
 ) -> None:
     """Measure kernels of one family and name one for each ISA and class of message lengths.
 
-    It is the fastest, or of those within 5% of it the one with the least code. By default these are
-    GHASH kernels. For AES-GCM (--family gcm), each use and key size has its own. All kernels are
-    measured coarsely first, then the best again in turns with peers. Results are stored, so the
-    next call continues an interrupted sweep. ISAs that no machine here has are ranked by the port
-    model, and marked.
+    Of several, it takes the one with the least code among those within 5% of the fastest. By
+    default these are GHASH kernels. For AES-GCM (--family gcm), each use and key size has its own.
+    All kernels are measured coarsely first, then the best again in turns with peers. Results are
+    stored, so the next call continues an interrupted sweep. Kernels for ISAs that no machine here
+    has are ranked by the port model, and marked.
     """
     if in_lab or scheduler:
         require("lab")
