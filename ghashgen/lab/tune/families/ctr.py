@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.choice.families.ctr import QUESTION
-from ghashgen.kernels.aes.axes import BLOCKS
+from ghashgen.kernels.aes.axes import BLOCKS, ROUND_KEYS
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.lab.bench.families.ctr import CONTEST
 from ghashgen.lab.tune.calls import Made
@@ -15,7 +15,7 @@ GOAL = Goal(
     CONTEST,
     uses=QUESTION.dispatched,
     fixed={"wipe": False},
-    whole={"blocks": tuple(BLOCKS.values())},
+    whole={axis.name: tuple(axis.values()) for axis in (BLOCKS, ROUND_KEYS)},
 )
 """Kernels for each use."""
 
