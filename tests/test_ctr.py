@@ -18,7 +18,7 @@ from ghashgen.check.claims.ctr import CtrFile, stated
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec, statement_text
 from ghashgen.check.validation import ctr, pyca
-from ghashgen.check.validation.gcm.oracle import stepped
+from ghashgen.check.validation.ciphers import stepped
 from ghashgen.check.validation.runners import Emulated, Runner, native
 from ghashgen.check.validation.trials import faults, together
 from ghashgen.ir.builder import Builder, Value

@@ -246,7 +246,7 @@ def test_audit_counts_functions_of_a_family_without_a_group_loop(tmp_path: Path)
         ),
         (("validate",), "does not fit: it brings no validation; choose family hash or gcm or ctr"),
         (("bench",), "does not fit: it brings no contest; choose family hash or gcm or ctr"),
-        (("tune",), "does not fit: it brings no goal; choose family hash or gcm"),
+        (("tune",), "does not fit: it brings no goal; choose family hash or gcm or ctr"),
     ],
 )
 def test_verbs_that_do_not_know_a_family_refuse_it(

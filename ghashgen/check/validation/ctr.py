@@ -10,12 +10,20 @@ from functools import lru_cache
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.field.gcm import gctr
+from ghashgen.algebra.field.counter import gctr
 from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm.oracle import blocks_of, stepped
-from ghashgen.check.validation.gcm.texts import CARRIES, LONG, counter_before, some_counter
-from ghashgen.check.validation.gcm.validator import KEYS, expanding
+from ghashgen.check.validation.ciphers import (
+    CARRIES,
+    LENGTHS_PER_KEY,
+    LONG,
+    blocks_of,
+    counter_before,
+    expanding,
+    keys,
+    some_counter,
+    stepped,
+)
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.check.validation.trials import INIT, Part, Trial, run
@@ -28,8 +36,6 @@ CRYPT = "crypt"
 
 BLOCKS_OF_A_WORD = 1 << 32
 """Blocks after which the counter is the same again."""
-
-LENGTHS_PER_KEY = 64
 
 KNOWN = {
     16: "2b7e151628aed2a6abf7158809cf4f3c",
@@ -70,7 +76,8 @@ def crypting(key: bytes, counter: bytes, text: bytes, out: bytes, in_place: bool
     return Trial(CRYPT, what, key, {"counter": counter, "in": text}, parts, in_place=in_place)
 
 
-def _trial(key: bytes, counter: bytes, text: bytes, in_place: bool = False) -> Trial:
+def trial(key: bytes, counter: bytes, text: bytes, in_place: bool = False) -> Trial:
+    """Return the trial of a text, with pyca's result."""
     return crypting(key, counter, text, other_text(key, counter, text), in_place)
 
 
@@ -81,13 +88,9 @@ def known(key_bytes: int) -> Iterator[Trial]:
         yield crypting(key, KNOWN_COUNTER, KNOWN_TEXT[:size], out[:size], bool(size & 1))
 
 
-def _keys(key_bytes: int) -> Iterator[Trial]:
-    """Yield keys to expand; the round keys must be those of FIPS 197, section 5.2."""
-    rng = random.Random(SEED + 3 * key_bytes)
-    places = range(0, BLOCK_BYTES * (aes.ROUNDS[key_bytes] + 1), BLOCK_BYTES)
-    random_keys = (rng.randbytes(key_bytes) for _ in range(KEYS - 2))
-    for key in (bytes(key_bytes), b"\xff" * key_bytes, *random_keys):
-        yield expanding(key, places)
+def expanded(key: bytes) -> Trial:
+    """Return the trial of a key; the round keys are the whole context."""
+    return expanding(key, range(0, BLOCK_BYTES * (aes.ROUNDS[len(key)] + 1), BLOCK_BYTES))
 
 
 @lru_cache(maxsize=8)
@@ -103,7 +106,7 @@ def every_length(key_bytes: int, bound: int) -> tuple[Trial, ...]:
             key = rng.randbytes(key_bytes)
         counter, text = some_counter(rng, length), rng.randbytes(length)
         for in_place in (False, True):
-            out.append(_trial(key, counter, text, in_place))
+            out.append(trial(key, counter, text, in_place))
         if length < 2 * BLOCK_BYTES + 2:
             _require_right(out[-1])
     return tuple(out)
@@ -124,7 +127,7 @@ def wraps(key_bytes: int, blocks: int) -> tuple[Trial, ...]:
     rng = random.Random(SEED + 16 * blocks + key_bytes)
     key, length = rng.randbytes(key_bytes), tail_bound(blocks)
     return tuple(
-        _trial(key, counter_before(rng, carry - at), rng.randbytes(length), bool(at & 1))
+        trial(key, counter_before(rng, carry - at), rng.randbytes(length), bool(at & 1))
         for carry in CARRIES
         for at in range(2 * blocks + 3)
     )
@@ -136,7 +139,7 @@ def turned(key_bytes: int, blocks: int, few: bool) -> tuple[Trial, ...]:
     rng = random.Random(SEED + 97 * key_bytes + blocks)
     key = rng.randbytes(key_bytes)
     among = (*lengths(blocks, few), *(() if few else LONG))
-    return tuple(_trial(key, some_counter(rng, n), rng.randbytes(n)) for n in among)
+    return tuple(trial(key, some_counter(rng, n), rng.randbytes(n)) for n in among)
 
 
 def _crypted(key_bytes: int, blocks: int, bound: int, sample: int) -> Iterator[Trial]:
@@ -144,16 +147,16 @@ def _crypted(key_bytes: int, blocks: int, bound: int, sample: int) -> Iterator[T
     every = every_length(key_bytes, max(bound, tail_bound(blocks)))[: 2 * (tail_bound(blocks) + 1)]
     # If sampled, alternately apart and in place: both occur at every length modulo 16.
     yield from (
-        trial
-        for number, trial in enumerate(every)
-        if sample == 1 or trial.in_place == bool((number >> 1 ^ number >> 5) & 1)
+        each
+        for number, each in enumerate(every)
+        if sample == 1 or each.in_place == bool((number >> 1 ^ number >> 5) & 1)
     )
     yield from wraps(key_bytes, blocks)
     yield from on_both_sides(turned(key_bytes, blocks, sample > 1), sample > 1)
 
 
 SUITES: Mapping[str, Callable[[int, int, int, int], Iterator[Trial]]] = {
-    INIT: lambda key_bytes, blocks, bound, sample: _keys(key_bytes),
+    INIT: lambda key_bytes, blocks, bound, sample: map(expanded, keys(key_bytes)),
     CRYPT: _crypted,
 }
 """(key size in bytes, blocks of a group, longest tail of a run, one in how many) → the trials of a

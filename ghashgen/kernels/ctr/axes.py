@@ -1,11 +1,6 @@
-"""The axes of AES-CTR kernels, all of which AES-GCM kernels have too."""
+"""The axes of AES-CTR kernels: those of every AES mode, and no more."""
 
-from ghashgen.kernels.gcm import axes
-
-KEY, ISA, BLOCKS, ROUND_KEYS, WIPE = (
-    *(axes.KEY, axes.ISA, axes.BLOCKS),
-    *(axes.ROUND_KEYS, axes.WIPE),
-)
+from ghashgen.kernels.aes.axes import BLOCKS, ISA, KEY, ROUND_KEYS, WIPE
 
 AXES = (KEY, ISA, BLOCKS, ROUND_KEYS, WIPE)
 """All axes, in the order in which they are named, asked for and refused."""

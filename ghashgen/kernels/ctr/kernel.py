@@ -8,10 +8,11 @@ from typing import ClassVar
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.schedules import WRITTEN
+from ghashgen.kernels.aes.axes import ROUND_KEYS, WIPE
 from ghashgen.kernels.aes.cipher import ROUNDS
 from ghashgen.kernels.axes import name_of
 from ghashgen.kernels.core import CELL_BYTES, Layout
-from ghashgen.kernels.ctr import axes
+from ghashgen.kernels.ctr.axes import AXES
 from ghashgen.support.errors import GhashgenError
 
 WORKING_REGISTERS = 5
@@ -33,11 +34,11 @@ class CtrKernel:
     key: int
     isa: str
     blocks: int
-    roundkeys: str = axes.ROUND_KEYS.default
-    wipe: bool = axes.WIPE.default
+    roundkeys: str = ROUND_KEYS.default
+    wipe: bool = WIPE.default
 
     def __post_init__(self) -> None:
-        for axis in axes.AXES:
+        for axis in AXES:
             axis.require(getattr(self, axis.name))
         for refused, cause, remedy in _refusals(self):
             if refused:
@@ -46,7 +47,7 @@ class CtrKernel:
     @property
     def name(self) -> str:
         """Derived from the axes; an axis at its default adds nothing."""
-        return f"ctr{name_of(axes.AXES, self)}"
+        return f"ctr{name_of(AXES, self)}"
 
     @property
     def instruction_set(self) -> Isa:
