@@ -120,8 +120,8 @@ class Subject:
 
     name: str
     kind: str
-    """One of "kernel" (emitted), "peer" (another library's), "portable" (C without a carry-less multiply),
-    or "interface" (a library as its user calls it: not comparable, its time includes the call).
+    """One of "kernel" (emitted), "peer" (another library's), "portable" (C without a carry-less
+    multiply), "interface" (a library as its user calls it; its time includes the call).
     """
     table_bytes: int = 0
     digest: str = ""
