@@ -38,11 +38,6 @@ NEEDS = ("avx", "pclmulqdq")
 PLAIN = Kernel("avx", "winograd", "clmul1", 4)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("bench")
-
-
 def left_out(as_cpu: str, kernel: HarnessKernel, folder: Path) -> bool:
     """Whether the CPU cannot run the kernel, which the run then names with what is lacking."""
 
