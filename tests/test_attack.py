@@ -54,11 +54,6 @@ SETS = (
 """Every set; every kind of function; wipe; both bit orders."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("attack")
-
-
 def built(folder: Path, name: str = SMALL, abi: str = "sysv", align: int = 0) -> Built:
     kernels = choose_of(Kernel, Choice(name=(name,)))
     target = runnable(abi, table_align=align)

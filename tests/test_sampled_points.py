@@ -176,11 +176,6 @@ def test_degrees_of_structures_count_reductions() -> None:
 # -- the harness's points ------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sampled")
-
-
 DRAWN = (
     Kernel("sse", "winograd", "clmul1", 3),
     Kernel("sse", "karatsuba", "clmul2", 2, op="polyval"),

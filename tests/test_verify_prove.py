@@ -164,20 +164,6 @@ def test_an_over_read_names_its_length_and_distance() -> None:
     assert "(length 64)" in text
 
 
-def test_a_wrong_tail_is_found_at_every_number_of_blocks() -> None:
-    """A kernel whose tail uses the wrong power for one number of blocks only (wide: 3 blocks)."""
-    text = (ASM / "wide.asm").read_text()
-    broken = text.replace(
-        "    neg         rcx\n",
-        "    cmp         rcx, 3\n    jne         .right\n    inc         rcx\n.right:\n"
-        "    neg         rcx\n",
-    )
-    refutation = prove_object(assembled(broken), spec("wide")).refutation
-    assert refutation is not None
-    assert refutation.category is FUNCTION
-    assert refutation.length == 33
-
-
 def test_a_kernel_that_claims_to_wipe_and_does_not_is_rejected() -> None:
     text = refuted(prove_object(original("foreign"), spec("foreign", wipe=True)))
     assert text.startswith("wipe: foreign_")
@@ -221,18 +207,31 @@ def test_windows_wants_its_own_registers() -> None:
     assert refutation is not None
 
 
-def test_a_loop_that_breaks_beyond_the_executed_lengths_is_not_proved() -> None:
-    """Right up to 1023 bytes, wrong from there on."""
-    text = (ASM / "foreign.asm").read_text()
-    trap = text.replace(
-        "    sub         rcx, 64\n    jb          .single\n",
+LATE = {
+    # The tail uses the wrong power for 3 blocks only.
+    "a wrong tail": (
+        "wide", "    neg         rcx\n",
+        "    cmp         rcx, 3\n    jne         .right\n    inc         rcx\n.right:\n"
+        "    neg         rcx\n", 33,
+    ),
+    # Right up to 1023 bytes, wrong from there on: beyond what is executed.
+    "a loop that breaks": (
+        "foreign", "    sub         rcx, 64\n    jb          .single\n",
         "    cmp         rcx, 1024\n    jae         .done\n"
-        "    sub         rcx, 64\n    jb          .single\n",
-    )
-    refutation = prove_object(assembled(trap), spec("foreign")).refutation
+        "    sub         rcx, 64\n    jb          .single\n", 1024,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "old", "new", "length"), LATE.values(), ids=LATE.keys())
+def test_what_is_wrong_at_some_lengths_is_found_with_the_first(
+    kernel: str, old: str, new: str, length: int
+) -> None:
+    text = (ASM / f"{kernel}.asm").read_text().replace(old, new)
+    refutation = prove_object(assembled(text), spec(kernel)).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
-    assert refutation.length == 1024
+    assert refutation.length == length
 
 
 def test_chosen_lengths_claim_nothing_of_others() -> None:

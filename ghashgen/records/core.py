@@ -113,11 +113,6 @@ SIZES = (16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1500, 4096, 16384, 65536,
 QUICK_SIZES = (16, 64, 256, 1024, 4096, 16384)
 """The sizes of a first look."""
 
-KINDS = ("kernel", "peer", "portable", "interface")
-"""Kinds of subject: an emitted kernel; another library's kernel; C without a carry-less multiply; a
-library as its user calls it (not comparable with a kernel, because its time includes the call).
-"""
-
 
 @dataclass(frozen=True)
 class Subject:
@@ -125,6 +120,9 @@ class Subject:
 
     name: str
     kind: str
+    """One of "kernel" (emitted), "peer" (another library's), "portable" (C without a carry-less
+    multiply), "interface" (a library as its user calls it; its time includes the call).
+    """
     table_bytes: int = 0
     digest: str = ""
     needs: tuple[str, ...] = ()

@@ -9,16 +9,32 @@ Kernels that do not stitch hash a group after encryption, or before decryption.
 from collections.abc import Callable
 from functools import partial
 
-from ghashgen.ir.program import VReg
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import GROUP
+from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
 from ghashgen.kernels.hash.parts.tail import add_tail
 
 LAG = 0.15
 """The part of a group's time in which cipher or hash runs alone, at either end."""
+
+
+def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str], None]) -> None:
+    """Record a whole function: a text of any length, its counter and its hash as they are left."""
+    context, counter, x, source, out, length = b.params
+    b.branch("equal", length, 0, "done")
+    X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
+    place = Mem(base=counter)
+    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
+    record(text, X, "store")
+    text.counters.store(place)
+    store_block(b, kernel.hash, x, X)
+    b.label("done")
 
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
