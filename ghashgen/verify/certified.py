@@ -18,7 +18,7 @@ from typing import Any
 
 from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths
-from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.statements.core import Function, Statement
@@ -110,26 +110,37 @@ class Certified:
     def _searched(
         self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
     ) -> Way:
-        """Check proposed certificates until one is accepted."""
+        """Check proposed certificates until one is accepted, or a run shows that none will be."""
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
-        from ghashgen.verify.search.telling import telling
+        from ghashgen.verify.search.telling import BRIEF, tried
 
+        proposals, blocks = proposed(image, spec, meaning), getattr(spec, "blocks", 1)
         refused: Refutation | None = None
-        try:
-            for data in proposed(image, spec, meaning):
+        # The search of a function with several lengths may take long: first a look at a few runs.
+        several = len(meaning().numbers) > 1
+        wrong = tried(image, blocks, meaning, BRIEF) if several else None
+        while wrong is None or wrong.category is Category.UNSUPPORTED:
+            certificate = NOTHING
+            try:
+                if (data := next(proposals, None)) is None:
+                    break
                 # As it would be read from a file: plain data, which the search keeps no hold of.
                 certificate = json.loads(json.dumps(data))
-                try:
-                    return self._checked(image, name, meaning, certificate)
-                except Refutation as error:
-                    refused = error
-                    if certificate != NOTHING:
-                        refused = _said("no certificate is found, the last is refused", error)
-        except Refutation as error:
-            refused = refused or error
-        refused = refused or unsupported("search: no certificate")
-        raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
+                return self._checked(image, name, meaning, certificate)
+            except Refutation as error:
+                if refused is None:
+                    wrong = tried(image, blocks, meaning)
+                if certificate != NOTHING:
+                    refused = _said("no certificate is found, the last is refused", error)
+                refused = refused or error
+        if wrong is not None and wrong.category is not Category.UNSUPPORTED:
+            raise wrong
+        if refused is None:
+            refused, wrong = unsupported("search: no certificate"), tried(image, blocks, meaning)
+        # What a run shows says most, unless it only says that the run is not followed.
+        most = (wrong, refused) if refused.category is Category.UNSUPPORTED else (refused,)
+        raise next(error for error in most if error is not None)
 
 
 def _said(what: str, error: Refutation) -> Refutation:

@@ -27,19 +27,22 @@ TAKEN = (LENGTH, "aad_length", "iv_length")
 """Lengths of what a function takes in: the first that it has is varied."""
 
 LENGTHS = range(400)
-"""Lengths in bytes that are tried last."""
+"""Lengths in bytes that are tried after the telling ones."""
 
-MOST_STEPS = 60_000
+BRIEF = 12_000
+"""Instructions of the runs before a search that may take long: well under a second."""
+
+MOST_STEPS = 120_000
 """Instructions of all runs, after which no more are tried: a few seconds."""
 
 
-def telling(
-    image: Image, blocks: int, meaning: Callable[[], Meaning], refused: Refutation
-) -> Refutation:
-    """Return the most telling refutation of a function of which no certificate is accepted.
+def tried(
+    image: Image, blocks: int, meaning: Callable[[], Meaning], all_steps: int = MOST_STEPS
+) -> Refutation | None:
+    """Return what a run at known numbers says against a function: that it is wrong, or else that
+    the run is not followed; None: nothing.
 
-    Its loop takes `blocks` blocks in a turn. A run at known numbers tells most: that one is wrong,
-    else that one is not followed. `refused` is why the last certificate was not accepted.
+    The function's loop takes `blocks` blocks in a turn. After `all_steps` no more runs are tried.
     """
     unfollowed: Refutation | None = None
     row = steps = 0
@@ -53,11 +56,9 @@ def telling(
             if error.category is not Category.UNSUPPORTED:
                 return error
             unfollowed, row = unfollowed or error, row + 1
-        if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
+        if row == MOST_UNFOLLOWED or steps > all_steps:
             break
-    if unfollowed is not None and refused.category is Category.UNSUPPORTED:
-        return unfollowed
-    return refused
+    return unfollowed
 
 
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
@@ -69,7 +70,7 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
         turns = lcm(*(len(USUAL[n]) for n in meaning.numbers if n in USUAL))
         yield from (others(meaning, turn) for turn in range(turns))
     if taken is not None:
-        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
+        lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
         for turn, length in enumerate(dict.fromkeys(lengths)):
             if length % meaning.multiple == 0:
                 yield others(meaning, turn) | {taken: length // meaning.multiple}
