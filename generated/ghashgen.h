@@ -52,6 +52,20 @@
  * whose time depends on m. NAME_hash continues GHASH over AAD, lengths, or an IV of other than 12
  * bytes.
  *
+ * AES-CTR kernels (SP 800-38A, with the 32-bit counter of SP 800-38D: inc32).
+ *
+ * Never use a counter block twice under one key: that reveals the XOR of two texts. Nothing here is
+ * authenticated: who changes the output changes the text, bit for bit.
+ *
+ * NAME_init fills a context from a key of 16, 24 or 32 bytes; the number in NAME is the key's bits.
+ * The context takes NAME_CTX_BYTES bytes at a multiple of NAME_CTX_ALIGN. It holds no address, so you
+ * may copy it as bytes to another such place. It is as secret as the key.
+ *
+ * NAME_crypt encrypts or decrypts len bytes, any number, from the counter block of 16 bytes. Only the
+ * last 4 bytes of the block count, as a big-endian number that wraps around without a carry. It leaves
+ * the counter block of the next block of text, so split a text at multiples of 16 bytes. in and out
+ * are the same pointer or do not overlap.
+ *
  * Call a kernel only on a CPU with the features listed beside it: the CPUID bits that its
  * instructions need. Ask once per process, because CPUID takes microseconds under a hypervisor.
  * Kernels of abi win64 follow the Microsoft x64 calling convention, the others System V.
@@ -67,6 +81,118 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ctr128_avx2_x16: AES-128-CTR (SP 800-38A, inc32), 16 blocks per group; abi sysv; cpu aesni avx avx2 vaes */
+#define CTR128_AVX2_X16_CTX_BYTES 176
+#define CTR128_AVX2_X16_CTX_ALIGN 1
+#define CTR128_AVX2_X16_CTX_BEST_ALIGN 16
+void ctr128_avx2_x16_init(void *ctx, const uint8_t *key);
+void ctr128_avx2_x16_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_avx2_x16_wipe: AES-128-CTR (SP 800-38A, inc32), 16 blocks per group; abi sysv; cpu aesni avx avx2 vaes */
+#define CTR128_AVX2_X16_WIPE_CTX_BYTES 176
+#define CTR128_AVX2_X16_WIPE_CTX_ALIGN 1
+#define CTR128_AVX2_X16_WIPE_CTX_BEST_ALIGN 16
+void ctr128_avx2_x16_wipe_init(void *ctx, const uint8_t *key);
+void ctr128_avx2_x16_wipe_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_avx512_x32: AES-128-CTR (SP 800-38A, inc32), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl vaes */
+#define CTR128_AVX512_X32_CTX_BYTES 176
+#define CTR128_AVX512_X32_CTX_ALIGN 1
+#define CTR128_AVX512_X32_CTX_BEST_ALIGN 16
+void ctr128_avx512_x32_init(void *ctx, const uint8_t *key);
+void ctr128_avx512_x32_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_avx512_x32_wipe: AES-128-CTR (SP 800-38A, inc32), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl vaes */
+#define CTR128_AVX512_X32_WIPE_CTX_BYTES 176
+#define CTR128_AVX512_X32_WIPE_CTX_ALIGN 1
+#define CTR128_AVX512_X32_WIPE_CTX_BEST_ALIGN 16
+void ctr128_avx512_x32_wipe_init(void *ctx, const uint8_t *key);
+void ctr128_avx512_x32_wipe_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_avx_x8: AES-128-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni avx */
+#define CTR128_AVX_X8_CTX_BYTES 176
+#define CTR128_AVX_X8_CTX_ALIGN 1
+#define CTR128_AVX_X8_CTX_BEST_ALIGN 16
+void ctr128_avx_x8_init(void *ctx, const uint8_t *key);
+void ctr128_avx_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_avx_x8_wipe: AES-128-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni avx */
+#define CTR128_AVX_X8_WIPE_CTX_BYTES 176
+#define CTR128_AVX_X8_WIPE_CTX_ALIGN 1
+#define CTR128_AVX_X8_WIPE_CTX_BEST_ALIGN 16
+void ctr128_avx_x8_wipe_init(void *ctx, const uint8_t *key);
+void ctr128_avx_x8_wipe_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_sse_x8: AES-128-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni sse2 sse4_1 ssse3 */
+#define CTR128_SSE_X8_CTX_BYTES 176
+#define CTR128_SSE_X8_CTX_ALIGN 16
+#define CTR128_SSE_X8_CTX_BEST_ALIGN 16
+void ctr128_sse_x8_init(void *ctx, const uint8_t *key);
+void ctr128_sse_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr128_sse_x8_wipe: AES-128-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni sse2 sse4_1 ssse3 */
+#define CTR128_SSE_X8_WIPE_CTX_BYTES 176
+#define CTR128_SSE_X8_WIPE_CTX_ALIGN 16
+#define CTR128_SSE_X8_WIPE_CTX_BEST_ALIGN 16
+void ctr128_sse_x8_wipe_init(void *ctx, const uint8_t *key);
+void ctr128_sse_x8_wipe_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr192_avx2_x16: AES-192-CTR (SP 800-38A, inc32), 16 blocks per group; abi sysv; cpu aesni avx avx2 vaes */
+#define CTR192_AVX2_X16_CTX_BYTES 208
+#define CTR192_AVX2_X16_CTX_ALIGN 1
+#define CTR192_AVX2_X16_CTX_BEST_ALIGN 16
+void ctr192_avx2_x16_init(void *ctx, const uint8_t *key);
+void ctr192_avx2_x16_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr192_avx512_x32: AES-192-CTR (SP 800-38A, inc32), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl vaes */
+#define CTR192_AVX512_X32_CTX_BYTES 208
+#define CTR192_AVX512_X32_CTX_ALIGN 1
+#define CTR192_AVX512_X32_CTX_BEST_ALIGN 16
+void ctr192_avx512_x32_init(void *ctx, const uint8_t *key);
+void ctr192_avx512_x32_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr192_avx_x8: AES-192-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni avx */
+#define CTR192_AVX_X8_CTX_BYTES 208
+#define CTR192_AVX_X8_CTX_ALIGN 1
+#define CTR192_AVX_X8_CTX_BEST_ALIGN 16
+void ctr192_avx_x8_init(void *ctx, const uint8_t *key);
+void ctr192_avx_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr192_sse_x8: AES-192-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni sse2 sse4_1 ssse3 */
+#define CTR192_SSE_X8_CTX_BYTES 208
+#define CTR192_SSE_X8_CTX_ALIGN 16
+#define CTR192_SSE_X8_CTX_BEST_ALIGN 16
+void ctr192_sse_x8_init(void *ctx, const uint8_t *key);
+void ctr192_sse_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr256_avx2_x16: AES-256-CTR (SP 800-38A, inc32), 16 blocks per group; abi sysv; cpu aesni avx avx2 vaes */
+#define CTR256_AVX2_X16_CTX_BYTES 240
+#define CTR256_AVX2_X16_CTX_ALIGN 1
+#define CTR256_AVX2_X16_CTX_BEST_ALIGN 16
+void ctr256_avx2_x16_init(void *ctx, const uint8_t *key);
+void ctr256_avx2_x16_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr256_avx512_x32: AES-256-CTR (SP 800-38A, inc32), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl vaes */
+#define CTR256_AVX512_X32_CTX_BYTES 240
+#define CTR256_AVX512_X32_CTX_ALIGN 1
+#define CTR256_AVX512_X32_CTX_BEST_ALIGN 16
+void ctr256_avx512_x32_init(void *ctx, const uint8_t *key);
+void ctr256_avx512_x32_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr256_avx_x8: AES-256-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni avx */
+#define CTR256_AVX_X8_CTX_BYTES 240
+#define CTR256_AVX_X8_CTX_ALIGN 1
+#define CTR256_AVX_X8_CTX_BEST_ALIGN 16
+void ctr256_avx_x8_init(void *ctx, const uint8_t *key);
+void ctr256_avx_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
+
+/* ctr256_sse_x8: AES-256-CTR (SP 800-38A, inc32), 8 blocks per group; abi sysv; cpu aesni sse2 sse4_1 ssse3 */
+#define CTR256_SSE_X8_CTX_BYTES 240
+#define CTR256_SSE_X8_CTX_ALIGN 16
+#define CTR256_SSE_X8_CTX_BEST_ALIGN 16
+void ctr256_sse_x8_init(void *ctx, const uint8_t *key);
+void ctr256_sse_x8_crypt(const void *ctx, uint8_t counter[16], const uint8_t *in, uint8_t *out, size_t len);
 
 /* gcm128_avx2_k_clmul1_x16_short: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX2_K_CLMUL1_X16_SHORT_CTX_BYTES 752

@@ -19,8 +19,9 @@ from ghashgen.output import generate
 from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
-from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.prove import Proof, Theorem, prove_object
+from ghashgen.verify.difference import explain
+from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.theorems import Theorem
 
 __all__ = [
     "GhashgenError",

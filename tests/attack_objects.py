@@ -11,8 +11,8 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
 FOLDER = Path(__file__).with_name("asm_attack") / "objects"
 

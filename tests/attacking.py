@@ -13,8 +13,8 @@ from verify_objects import ASM, assembled
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.check.statements import load_spec
 from ghashgen.support.toolchain import find_cc
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.statements.hash import KernelSpec
 
 FOLDER = Path(__file__).with_name("asm_attack")
 

@@ -233,6 +233,12 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the module's own."""
+    return tmp_path_factory.mktemp("folder")
+
+
+@pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
         yield running

@@ -8,32 +8,18 @@ from typing import Any
 
 from verify_objects import assembled
 
-from ghashgen.check.certified import Certified
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.selection import catalogue
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.engine.family import Function, Statement
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.hash import meaning_of
-from ghashgen.verify.prove import FunctionProof, prove_function
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificate, certificates
-from ghashgen.verify.search.kernel import find_function
-from ghashgen.verify.x86_64.elf import Image, load_image
-
-
-def by_certificates(
-    image: Image, spec: Statement, function: Function, lengths: list[int] | None = None
-) -> FunctionProof:
-    """Prove a function by certificates that are searched, and by nothing else."""
-    return Certified(find_function(image, spec, function)).prove(image, spec, function, lengths)
-
-
-DECIDED = {"engine": prove_function, "certificates": by_certificates}
-"""What proves a function, by name: the prover, and the checker behind a search."""
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
+from ghashgen.verify.x86_64.elf import load_image
 
 GENERATED = Path(__file__).parent.parent / "generated"
 
@@ -92,7 +78,7 @@ def accepted(image: Image, spec: KernelSpec, function: FunctionSpec) -> dict[str
     """
     refused: Refutation | None = None
     try:
-        for data in certificates(image, meaning_of(spec, function), spec.abi):
+        for data in certificates(Checker(image, meaning_of(spec, function), {}), spec.abi):
             try:
                 checked(image, spec, function, data)
             except Refutation as error:

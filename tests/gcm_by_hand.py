@@ -8,7 +8,7 @@ from verify_objects import ASM, twisted_register
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.algebra.field.ghash import multiply_blocks
-from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
+from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction, GcmSpec, parse_cell
 
 WAYS = [("aesni", 128), ("aesni", 192), ("aesni", 256), ("vaes", 128), ("vaes", 256)]
 

@@ -14,7 +14,9 @@ import pytest
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.aes import cipher, counters, expansion
+from ghashgen.kernels.aes import cipher, counters, expansion, rest
+from ghashgen.kernels.bytes import store as partial
+from ghashgen.kernels.bytes.exact import Exact
 from ghashgen.kernels.gcm.functions import open as opening
 from ghashgen.kernels.gcm.functions import start as starting
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -22,9 +24,7 @@ from ghashgen.kernels.gcm.parts import (
     clear,
     directions,
     lengths,
-    partial,
     pieces,
-    rest,
     start,
     stream,
     tag,
@@ -32,7 +32,6 @@ from ghashgen.kernels.gcm.parts import (
 from ghashgen.kernels.gcm.parts import message as whole
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts import tail as hashed
-from ghashgen.kernels.hash.parts.exact import Exact
 from ghashgen.kernels.target import runnable
 from ghashgen.output.artefact import make
 from ghashgen.run.built import Built, build
@@ -73,7 +72,7 @@ def hash_after_the_write(patch: pytest.MonkeyPatch) -> None:
     def wrong(text: Text, X: VReg) -> None:
         b = text.b
         at, left = b.gpr("gpr_copy", text.source), b.gpr("gpr_copy", text.length)
-        directions.cipher_rest(text)
+        directions.kept_rest(text)
         directions._hash_rest(text, X, at, left, None)
 
     patch.setattr(directions, "_decrypt_rest", wrong)

@@ -13,7 +13,7 @@ from verify_objects import assembled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.verify.checking import Checked, check_object
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
 NAME = "handmade"
 

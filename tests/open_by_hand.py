@@ -5,7 +5,7 @@ from functools import cache
 from verify_objects import ASM, assembled
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
+from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction, GcmSpec, parse_cell
 
 OPEN = GcmFunction("open", "gcm_open", OPERATIONS["open"])
 

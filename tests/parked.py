@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.statements import load_spec
-from ghashgen.verify.gcm.spec import GcmSpec
+from ghashgen.verify.statements.gcm import GcmSpec
 
 FOLDER = Path(__file__).with_name("asm_attack") / "parked"
 

@@ -63,14 +63,19 @@ def refuted(operation: str, edit: Edit, kernel: GcmKernel = AVX) -> Refutation |
 
 
 def require_refused(
-    operation: str, wrong: Edit, twin: Edit, category: Category, words: str, kernel: GcmKernel = AVX
-) -> None:
-    """What is wrong is refused, in these words; its twin differs in that alone, and is proved."""
+    operation: str, wrong: Edit, twin: Edit, category: Category, words: str,
+    kernel: GcmKernel = AVX, found: bool = True,
+) -> None:  # fmt: skip
+    """What is wrong is refused, in these words; its twin differs in that alone, and is proved.
+
+    `found`: a certificate of the twin is found.
+    """
     refutation = refuted(operation, wrong, kernel)
     assert refutation is not None
     assert refutation.category == category, str(refutation)
     assert words in str(refutation)
-    assert refuted(operation, twin, kernel) is None
+    refutation = refuted(operation, twin, kernel)
+    assert (refutation.category if refutation else None) == (None if found else OPEN)
 
 
 def require_wiped(operation: str, label: str, secret: bool) -> None:

@@ -14,7 +14,7 @@ from ghashgen.check.attack import row_cases as cases
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64, UndecidedError
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 FACTORY = InstructionInfoFactory()

@@ -54,11 +54,6 @@ SETS = (
 """Every set; every kind of function; wipe; both bit orders."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("attack")
-
-
 def built(folder: Path, name: str = SMALL, abi: str = "sysv", align: int = 0) -> Built:
     kernels = choose_of(Kernel, Choice(name=(name,)))
     target = runnable(abi, table_align=align)
@@ -136,7 +131,7 @@ def test_tasks_meet_both_conventions_and_every_kernel() -> None:
 
 
 def test_every_third_kernel_has_columns_in_both_conventions() -> None:
-    tasks = list(islice(mutants.PART.tasks(Options(3, Path())), 4 * 600))
+    tasks = list(islice(mutants.PART.tasks(Options(3, Path())), 12 * len(catalogue())))
     columns = [t.original for t in tasks if getattr(t.original.kernel, "columns", 1) > 1]
     assert len(columns) == len(tasks) / 3
     found = {(o.kernel.columns, o.abi) for o in columns}
@@ -488,17 +483,15 @@ def test_the_parts_are_listed() -> None:
 
 def test_a_pipe_is_told_how_far_a_part_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "EVERY", 0)
-    done = CliRunner().invoke(
-        COMMAND, ["--part", "unknowns", "--count", "8", "--jobs", "1", "--json"]
-    )
+    done = CliRunner().invoke(COMMAND, ["--part", "facts", "--count", "8", "--jobs", "1", "--json"])
     assert done.exit_code == 0, done.output
     first, *rest = done.stderr.splitlines()
-    assert first == f"unknowns: {parts()['unknowns'].purpose}"
+    assert first == f"facts: {parts()['facts'].purpose}"
     assert [line.partition(" done in ")[0] for line in rest] == [
-        "unknowns: 1 of 2",
-        "unknowns: 2 of 2",
+        "facts: 1 of 2",
+        "facts: 2 of 2",
     ]
-    assert json.loads(done.stdout)["unknowns"]["tried"] == 320
+    assert json.loads(done.stdout)["facts"]["tried"] >= 64
 
 
 def _stumbles(options: Options, number: int) -> Outcome:

@@ -24,9 +24,9 @@ from ghashgen.run.emulate.image import load_object
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
 EACH = {"foreign": 3, "wide": 2}
 """Faults of each kind."""

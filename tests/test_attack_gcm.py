@@ -57,11 +57,6 @@ def offset_of(data: bytes, symbol: str) -> int:
     return int(code["sh_offset"] + found["st_value"])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("attack")
-
-
 def built(folder: Path, kernel: GcmKernel, abi: str = "sysv") -> Built[GcmKernel]:
     return build([kernel], runnable(abi), folder / "none", folder / "obj")[0]
 

@@ -16,6 +16,7 @@ from ghashgen.check.attack.core import Options
 from ghashgen.check.attack.parts import kernels
 from ghashgen.check.attack.verdict import Verdict
 from ghashgen.cli.verbs.attack import COMMAND
+from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, catalogue
@@ -33,7 +34,7 @@ def test_draws_are_of_every_kind_and_the_same_again() -> None:
     drawn = some(1, 300)
     assert drawn == some(1, 300)
     assert [task.kernel for task in drawn] != [task.kernel for task in some(2, 300)]
-    assert {type(task.kernel) for task in drawn} == {Kernel, GcmKernel}
+    assert {type(task.kernel) for task in drawn} == {Kernel, GcmKernel, CtrKernel}
     assert {task.abi for task in drawn} == {"sysv", "win64"}
     assert {task.kernel.instruction_set.name for task in drawn} == {
         *("sse", "avx", "avx2", "avx512vl", "avx512"),

@@ -12,8 +12,8 @@ from iced_x86 import Code, Instruction
 from ghashgen.check.attack.core import Options, Outcome
 from ghashgen.check.attack.parts import rows as part
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.x86_64.flags import of_result
-from ghashgen.verify.x86_64.machine import Machine, Step
+from ghashgen.verify.machine.flags import of_result
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64.rows import table as semantics
 from ghashgen.verify.x86_64.rows.table import rows
 

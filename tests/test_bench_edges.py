@@ -48,11 +48,6 @@ SEALING = (*beside(SEAL_EDGES), *SEAL_PLACES)
 CPU = "Some CPU (cpu family 26, model 2, stepping 1)"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("edges")
-
-
 def measured(
     kernel: HarnessKernel,
     folder: Path,

@@ -58,11 +58,6 @@ WHOLE = {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)} | {
 """What is measured of subjects that take whole messages."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("bench")
-
-
 @cache
 def assembled(folder: Path) -> tuple[HarnessKernel, ...]:
     return tuple(item.harness_kernel for item in build(KERNELS, target(), folder, folder))

@@ -32,11 +32,6 @@ JUDGED, LONG = 4000, 70_000
 """Bytes that are sealed by the letter of SP 800-38D too, and that are not."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("threads")
-
-
 def assembled(folder: Path) -> HarnessKernel:
     (made,) = build((KERNEL,), target(), folder, folder)
     return made.harness_kernel

@@ -14,6 +14,7 @@ from ghashgen.arch.x86_64.cpuid import cpu_features
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
+from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.catalogue import catalogue as hashes
 from ghashgen.kernels.hash.kernel import Kernel
@@ -62,8 +63,19 @@ WITH_AES = {
 """What AES adds to a set's GHASH: keys are expanded in narrow registers even where text is not."""
 
 
+OF_CTR = {
+    "sse": {"aesni", "sse2", "sse4_1", "ssse3"},
+    "avx": {"aesni", "avx"},
+    "avx2": {"aesni", "avx", "avx2", "vaes"},
+    "avx512": {"aesni", "avx", "avx512bw", "avx512dq", "avx512f", "avx512vl", "vaes"},
+}
+"""What AES-CTR needs: no carry-less products, and masks of 16 bits."""
+
+
 def expected(kernel: Point) -> tuple[str, ...]:
     """What a kernel should need: what all of its set do, and the way of its bytes' order."""
+    if isinstance(kernel, CtrKernel):
+        return tuple(sorted(OF_CTR[kernel.isa]))
     if isinstance(kernel, GcmKernel):
         return tuple(sorted({*expected(kernel.hash), *WITH_AES[kernel.isa]}))
     assert isinstance(kernel, Kernel)

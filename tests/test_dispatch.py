@@ -64,11 +64,6 @@ CPUS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dispatch")
-
-
-@pytest.fixture(scope="module")
 def synthetic(folder: Path) -> Program:
     return build_stubbed(SYNTHETIC, folder / "synthetic")
 

@@ -15,7 +15,7 @@ from dispatching import (
 )
 from dispatching_gcm import DRIVER, SSE4, USES, Program, build
 
-from ghashgen.algebra.field.gcm import gctr
+from ghashgen.algebra.field.counter import gctr
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm

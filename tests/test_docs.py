@@ -358,6 +358,7 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
     [
         ("docs/dispatch.md", 0, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
         ("docs/dispatch.md", 1, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
+        ("docs/ctr.md", 0, "ctr", "my-ctr", ("aesni", "sse2", "ssse3", "sse4_1")),
         ("docs/threads.md", 0, "hash", "my-pool", ("pclmulqdq", "sse2", "ssse3")),
         (
             *("docs/threads.md", 1, "gcm", "my-gcm-pool"),
@@ -381,7 +382,7 @@ def test_an_example_with_the_dispatcher_runs(
     least = len(files) + 1
     files[0].write_text(source, encoding="utf-8")
     header = (tmp_path / header_name).read_text(encoding="utf-8")
-    for name in re.findall(r"^ \*   (\w+/g\w+)$", header, re.MULTILINE):
+    for name in re.findall(r"^ \*   (\w+/\w+)$", header, re.MULTILINE):
         files.append(tmp_path / f"{Path(name).name}.o")
         text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
         files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ghashgen.kernels.hash.parts.exact import cut, numbers_left, ways
+from ghashgen.kernels.bytes.exact import cut, numbers_left, ways
 from ghashgen.support.paths import kernels_folder
 
 NUMBERS = (

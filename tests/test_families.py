@@ -49,7 +49,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_the_families_are_these() -> None:
-    assert list(families()) == ["gcm", "hash"]
+    assert list(families()) == ["ctr", "gcm", "hash"]
     kernel = Kernel("avx", "k", "clmul1", 8)
     assert family_of(kernel).catalogue() == catalogue()
     assert family_of(kernel).theorems(kernel) == [
@@ -63,7 +63,7 @@ def test_the_families_are_these() -> None:
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize("abi", [SYSV, WIN64], ids=lambda abi: abi.name)
 def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
-    assert list(families()) == ["gcm", "hash", "toy-copy"]
+    assert list(families()) == ["ctr", "gcm", "hash", "toy-copy"]
     small, large = families()["toy-copy"].catalogue()
     assert list(functions_of(large)) == ["copy"]
     codes = {
@@ -81,7 +81,7 @@ def test_a_family_of_ones_own_is_found_and_compiled(abi: object) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_a_choice_is_among_all_families() -> None:
-    assert {kernel.family for kernel in choose(Choice())} == {"gcm", "hash", "toy-copy"}
+    assert {kernel.family for kernel in choose(Choice())} == {"ctr", "gcm", "hash", "toy-copy"}
     names = [kernel.name for kernel in choose(Choice())]
     assert len(set(names)) == len(names)
     both = choose(Choice(blocks=(2,)))
@@ -89,7 +89,7 @@ def test_a_choice_is_among_all_families() -> None:
     assert {kernel.blocks for kernel in both} == {2}  # type: ignore[attr-defined]
     # What one family alone has leaves it alone, by axis, by value and by name.
     assert {kernel.family for kernel in choose(Choice(blocks=(2,), isa=("avx",)))} == {"hash"}
-    assert {kernel.family for kernel in choose(Choice(blocks=(16,)))} == {"gcm", "hash"}
+    assert {kernel.family for kernel in choose(Choice(blocks=(16,)))} == {"ctr", "gcm", "hash"}
     assert [kernel.name for kernel in choose(Choice(name=("copy_*",)))] == ["copy_x1", "copy_x2"]
     assert values_of("blocks") == tuple(map(str, range(1, 49)))
 
@@ -101,6 +101,8 @@ def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None
     assert {kernel.family for kernel in look_up(Choice(blocks=(3,))).made} == {"hash"}
     (own,) = look_up(Choice(family=("toy-copy",), blocks=(3,))).made
     assert (own.name, own.family) == ("copy_x3", "toy-copy")
+    made = look_up(Choice(key=(128,), isa=("avx",), blocks=(5,))).made
+    assert {kernel.family for kernel in made} == {"gcm"}
 
 
 @pytest.mark.usefixtures("toy")
@@ -109,7 +111,7 @@ def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None
     [
         (
             Choice(family=("toy-cpoy",)),
-            "unknown family 'toy-cpoy'; choose one of gcm, hash, toy-copy",
+            "unknown family 'toy-cpoy'; did you mean toy-copy? choose one of ctr, gcm, hash, ",
         ),
         (
             Choice(family=("toy-copy",), isa=("avx",)),
@@ -240,11 +242,11 @@ def test_audit_counts_functions_of_a_family_without_a_group_loop(tmp_path: Path)
     [
         (
             ("prove",),
-            "family toy-copy does not fit: it brings no claims; choose family hash or gcm",
+            "family toy-copy does not fit: it brings no claims; choose family hash or gcm or ctr",
         ),
-        (("validate",), "does not fit: it brings no validation; choose family hash or gcm"),
-        (("bench",), "does not fit: it brings no contest; choose family hash or gcm"),
-        (("tune",), "does not fit: it brings no goal; choose family hash or gcm"),
+        (("validate",), "does not fit: it brings no validation; choose family hash or gcm or ctr"),
+        (("bench",), "does not fit: it brings no contest; choose family hash or gcm or ctr"),
+        (("tune",), "does not fit: it brings no goal; choose family hash or gcm or ctr"),
     ],
 )
 def test_verbs_that_do_not_know_a_family_refuse_it(

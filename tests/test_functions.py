@@ -185,7 +185,7 @@ def test_what_states_a_known_operation_is_proved(
     )
     text = (TOYS / "toy_again.py").read_text(encoding="utf-8")
     (tmp_path / "toy_again.py").write_text(text, encoding="utf-8")
-    found = prove([made("sysv", tmp_path)], tmp_path, fresh=True)
+    found = prove([made("sysv", tmp_path)], tmp_path, tmp_path / "certificates", fresh=True)
     (verdict,) = found.verdicts
     assert verdict.proved
     own = {line.split()[2] for line in theorems([verdict]) if " toyagain " in line}

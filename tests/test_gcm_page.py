@@ -11,7 +11,7 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm import axes
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.gcm.spec import GcmFunction
+from ghashgen.verify.statements.gcm import GcmFunction
 
 
 def test_the_page_quotes_the_header_and_the_examples() -> None:

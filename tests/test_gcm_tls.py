@@ -6,6 +6,7 @@ import ctypes
 import platform
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from cpus import AS_FOUND
@@ -16,6 +17,38 @@ here = pytest.mark.cpu(AS_FOUND)
 
 if platform.machine() not in ("x86_64", "AMD64"):
     pytest.skip("the kernel is x86-64 code and this machine is not", allow_module_level=True)
+
+
+Unprotected = tuple[int, bytes, int]
+"""What is returned, the buffer for the text, and the type (-1 where none was said)."""
+
+
+def protected(
+    way: Tls12 | Tls13, name: str, room: int, kind: int, text: bytes, *numbers: Any
+) -> bytes:
+    record = spare(room)
+    given = (ctypes.byref(way.state), ctypes.c_uint8(kind), text, *numbers)
+    count = way.code.call(name, *given, record.at(), number(room))
+    found = record.bytes()
+    assert {*found[count:]} <= {CANARY}
+    return found[:count]
+
+
+def unprotected(
+    way: Tls12 | Tls13, name: str, header: int, added: int, record: bytes, in_place: bool,
+    room: int | None,
+) -> Unprotected:  # fmt: skip
+    room = max(len(record) - added, 0) if room is None else room
+    given, kind, size = Placed.of(record), ctypes.c_uint8(), ctypes.c_size_t()
+    out = given if in_place else spare(room)
+    begins = header if in_place else 0
+    status = way.code.call(
+        name, ctypes.byref(way.state), given.at(), number(len(record)),
+        ctypes.byref(kind), out.at(begins), number(room), ctypes.byref(size),
+    )  # fmt: skip
+    found = out.bytes()[begins:]
+    assert in_place or given.bytes() == record
+    return (status, found if status else found[: size.value], -1 if status else kind.value)
 
 
 @dataclass
@@ -33,29 +66,12 @@ class Tls12:
 
     def protect(self, kind: int, text: bytes, room: int | None = None) -> bytes:
         room = len(text) + 29 if room is None else room
-        record = spare(room)
-        count = self.code.call(
-            "tls12_protect", ctypes.byref(self.state), ctypes.c_uint8(kind), text,
-            number(len(text)), record.at(), number(room),
-        )  # fmt: skip
-        found = record.bytes()
-        assert {*found[count:]} <= {CANARY}
-        return found[:count]
+        return protected(self, "tls12_protect", room, kind, text, number(len(text)))
 
     def unprotect(
         self, record: bytes, in_place: bool = False, room: int | None = None
-    ) -> tuple[int, bytes, int]:
-        """What is returned, the buffer for the text, and the type (-1 where none was said)."""
-        room = max(len(record) - 13, 0) if room is None else room
-        given, kind, size = Placed.of(record), ctypes.c_uint8(), ctypes.c_size_t()
-        out = given if in_place else spare(room)
-        status = self.code.call(
-            "tls12_unprotect", ctypes.byref(self.state), given.at(), number(len(record)),
-            ctypes.byref(kind), out.at(13 if in_place else 0), number(room), ctypes.byref(size),
-        )  # fmt: skip
-        found = out.bytes()[13 if in_place else 0 :]
-        assert in_place or given.bytes() == record
-        return (status, found if status else found[: size.value], -1 if status else kind.value)
+    ) -> Unprotected:
+        return unprotected(self, "tls12_unprotect", 13, 13, record, in_place, room)
 
 
 @here
@@ -119,29 +135,14 @@ class Tls13:
         self, kind: int, content: bytes, padding: int = 0, room: int | None = None
     ) -> bytes:
         room = len(content) + padding + 22 if room is None else room
-        record = spare(room)
-        count = self.code.call(
-            "tls13_protect", ctypes.byref(self.state), ctypes.c_uint8(kind), content,
-            number(len(content)), number(padding), record.at(), number(room),
-        )  # fmt: skip
-        found = record.bytes()
-        assert {*found[count:]} <= {CANARY}
-        return found[:count]
+        return protected(
+            self, "tls13_protect", room, kind, content, number(len(content)), number(padding)
+        )
 
     def unprotect(
         self, record: bytes, in_place: bool = False, room: int | None = None
-    ) -> tuple[int, bytes, int]:
-        """What is returned, the buffer for the content, and the type (-1 where none was said)."""
-        room = max(len(record) - 21, 0) if room is None else room
-        given, kind, size = Placed.of(record), ctypes.c_uint8(), ctypes.c_size_t()
-        out = given if in_place else spare(room)
-        status = self.code.call(
-            "tls13_unprotect", ctypes.byref(self.state), given.at(), number(len(record)),
-            ctypes.byref(kind), out.at(5 if in_place else 0), number(room), ctypes.byref(size),
-        )  # fmt: skip
-        found = out.bytes()[5 if in_place else 0 :]
-        assert in_place or given.bytes() == record
-        return (status, found if status else found[: size.value], -1 if status else kind.value)
+    ) -> Unprotected:
+        return unprotected(self, "tls13_unprotect", 5, 21, record, in_place, room)
 
 
 @here

@@ -140,11 +140,6 @@ def planted_kernel(planted: Planted, folder: Path) -> HarnessKernel:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("harness")
-
-
-@pytest.fixture(scope="module")
 def harness(folder: Path) -> Harness:
     return build([planted_kernel(planted, folder) for planted in (*FAULTS, *ALLOWED)], folder)
 

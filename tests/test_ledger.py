@@ -26,6 +26,7 @@ from ghashgen.support.paths import project_root
 
 NAMES = ("ghash_avx_k_clmul1_x1", "ghash_avx_winograd_clmul1_x16_wipe", "ghash_sse_k_clmul1_x1")
 FIRST, WIPES, _ = NAMES
+LONGEST = 2**62 - 1
 SMALL = choose_of(Kernel, Choice(name=NAMES))
 RECORD = {verdict.kernel: verdict for verdict in ledger.load(default_out() / ledger.NAME)}
 LISTED = "init mul update = function memory constant-time abi"
@@ -83,7 +84,7 @@ class Project:
         monkeypatch.setattr(command.proofs, "prove", self.prove)
         assert self.run("--write").exit_code == 0
 
-    def prove(self, kernels: tuple[Built, ...], *rest: object) -> Proved:
+    def prove(self, kernels: tuple[Built, ...], *rest: object, **how: bool) -> Proved:
         names = {kernel.name for kernel in kernels}  # type: ignore[attr-defined]
         found = [verdict for verdict in self.verdicts if verdict["kernel"] in names]
         return Proved(verdicts_of(found), 0, (), "")
@@ -169,9 +170,9 @@ def test_a_theorem_that_is_proved_and_not_listed_is_refused(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("update: 0..n by execution; n+1..", "update: 0..n by execution; n+1..9"),
+        ("update: 0..4611686018427387903 by", "update: 0..461168601842738790 by"),
         ("update: ", "updates: "),
-        ("init: none by execution", "init: none by induction"),
+        ("init: none by certificate", "init: none by execution"),
     ],
 )
 def test_a_theorem_of_other_lengths_is_refused(project: Project, old: str, new: str) -> None:
@@ -187,10 +188,11 @@ def test_a_theorem_shown_of_fewer_lengths_is_refused(project: Project) -> None:
     """What is named is proved, but not of all that it was."""
     for verdict in project.verdicts:
         for function in verdict["functions"]:
-            function["theorems"] = [t for t in function["theorems"] if t["method"] != "induction"]
+            for theorem in function["theorems"]:
+                theorem["lengths"] = theorem["lengths"].replace(str(LONGEST), "63")
     why, lines = project.refused("--write")
     assert "13 theorems for other lengths" in why
-    assert f"{FIRST}_update: memory was proved of 0..63 by execution; expected-lengths" in lines
+    assert f"{FIRST}_update: memory was proved of 0..63 by certificate; expected-lengths" in lines
 
 
 @pytest.mark.parametrize(
@@ -264,8 +266,9 @@ def shorter(body: dict[str, Any]) -> None:
 
 def fewer_lengths(body: dict[str, Any]) -> None:
     theorems = body["proofs"][0]["functions"][2]["theorems"]
-    assert {theorem["method"] for theorem in theorems} == {"execution", "induction"}
-    theorems[:] = [theorem for theorem in theorems if theorem["method"] == "execution"]
+    assert {theorem["lengths"] for theorem in theorems} == {f"0..{LONGEST}"}
+    for theorem in theorems:
+        theorem["lengths"] = "0..63"
 
 
 def unsealed(body: dict[str, Any]) -> None:

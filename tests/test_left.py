@@ -22,10 +22,11 @@ from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.term import CALLER, OPAQUE, SECRET, Term, secret
-from ghashgen.verify.engine import prover
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.x86_64.machine import GPR_NAMES, Machine
-from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.rules import check
+from ghashgen.verify.x86_64.machine import GPR_NAMES
 
 
 def left(*lines: str) -> Left:
@@ -143,7 +144,7 @@ def test_the_proof_sees_secrets_in_these_places_and_no_others(
         frame = m.memory.written[STACK].items()
         stack[function] |= {offset for offset, (value, _) in frame if secret(value)}
 
-    monkeypatch.setattr(prover, "check_wiped", note)
+    monkeypatch.setattr(check, "check_wiped", note)
     made = make(kernel, target(), nasm)
     elf = assemble_text(nasm, kernel.name, made.text, "elf64")
     spec = replace(statement(kernel, kernel.name, "sysv"), wipe=True)

@@ -180,6 +180,12 @@ def test_polyval_says_whose_figures_those_are() -> None:
     assert f"as {LARGE.name}, which swaps bytes besides" in words(advice)
 
 
+def test_a_use_without_a_length_has_a_figure_too() -> None:
+    text = run("--cpu", "Zen 4", "--use", "segments")
+    assert re.search(r"any length: ghash_\w+_segments", text)
+    assert re.search(r" core cycles( on Zen \d)?, key set-up, from call to result", text)
+
+
 def test_a_cpu_without_products_is_refused() -> None:
     with pytest.raises(GhashgenError, match="no kernel runs without PCLMULQDQ"):
         recommend(machine("avx,avx2", []), POOL, [])

@@ -209,6 +209,7 @@ def test_every_question_is_of_a_family_that_has_its_axis_modes_and_convention() 
             assert use.exports <= family.functions().keys()
             modes = [mode for group in use.modes for mode in group]
             assert set(modes) <= set(MODES)
+            assert set(modes) <= question.ways.keys()
             limits = [item.up_to for item in use.classes]
             assert limits == sorted(limits, key=lambda end: math.inf if end is None else end)
             assert limits[-1] is None

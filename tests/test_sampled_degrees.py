@@ -23,11 +23,6 @@ from ghashgen.run.emulate.image import load_object
 pytestmark = needs_emulator
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sampled")
-
-
 # -- degrees -------------------------------------------------------------------------------------
 
 

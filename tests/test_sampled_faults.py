@@ -40,11 +40,6 @@ from ghashgen.support.errors import GhashgenError
 pytestmark = needs_emulator
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sampled")
-
-
 # -- planted faults ------------------------------------------------------------------------------
 
 

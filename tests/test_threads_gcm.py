@@ -17,8 +17,8 @@ from test_threads import VALGRIND_H, under_valgrind
 from threading_runtime import FLAGS, SECONDS, STRESS, Driver, edited
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.validation.gcm.oracle import Key, stepped
-from ghashgen.check.validation.gcm.texts import CARRIES
+from ghashgen.check.validation.ciphers import CARRIES, stepped
+from ghashgen.check.validation.gcm.oracle import Key
 from ghashgen.check.validation.pyca import gcm
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel

@@ -1,6 +1,5 @@
 """The trusted base in lines: every file that the prover loads, and no other."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,16 +11,15 @@ from ghashgen.check.statements import load_spec
 from ghashgen.check.trusted import (
     PACKAGE,
     ROOTS,
-    SECOND,
+    SEARCH,
     code_lines,
-    second_line,
     trusted_files,
     trusted_parts,
 )
 from ghashgen.lab.summary import RESULTS, block_of
 from ghashgen.support.paths import project_root
-from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.prove import THEOREMS, prove_object
+from ghashgen.verify.difference import explain
+from ghashgen.verify.prove import prove_object
 
 
 def test_the_files_are_those_that_the_prover_loads() -> None:
@@ -32,6 +30,7 @@ def test_the_files_are_those_that_the_prover_loads() -> None:
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     loaded = {Path(name).resolve() for name in answer.stdout.decode().split()}
     assert {path.resolve() for path in trusted_files()} == loaded
+    assert not any(path.is_relative_to(PACKAGE / SEARCH) for path in trusted_files())
     assert set(trusted_files()) <= set(verdicts.sources())
 
 
@@ -39,7 +38,7 @@ def test_what_explains_a_refusal_is_no_part_of_it() -> None:
     """A refusal stays one, whatever is then said of it."""
     names = {path.relative_to(PACKAGE).as_posix() for path in trusted_files()}
     assert not names & {
-        "verify/hash/difference.py",
+        "verify/difference.py",
         "algebra/ops/monomials.py",
         "algebra/field/ghash.py",
     }
@@ -54,76 +53,14 @@ def test_what_explains_a_refusal_is_no_part_of_it() -> None:
     assert not proof.proved
 
 
-STUBBED = """
-import sys, types
-
-behind, stretches, exponents = (
-    types.ModuleType(f"ghashgen.verify.{name}")
-    for name in ("engine.behind", "engine.stretches", "hash.exponents")
-)
-behind.Behind = type(None)
-behind.run_lengths = behind.run_again = behind.run_numbers = lambda *whatever: None
-exponents.EXPONENT_BITS, exponents.exponents = 64, lambda *whatever: []
-sys.modules |= {module.__name__: module for module in (behind, stretches, exponents)}
-"""
-"""A second line that does nothing, before anything else is imported."""
-
-JUDGED = """
-import json
-from attacking import proof
-from compiling import emitted_text
-from ghashgen.check.proofs import statement
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import target
-from ghashgen.verify.prove import prove_object
-from verify_objects import assembled
-
-kernel = Kernel("avx", "k", "clmul1", 2, segments=True)
-spec = statement(kernel, kernel.name, "sysv")
-proofs = [prove_object(assembled(emitted_text(kernel, target())), spec)]
-proofs += [proof(name, True, "update", length_multiple=16) for name in ("block_kept", "narrow_and")]
-proofs += [proof("tail_kept", True, "update", length_multiple=1)]
-proofs += [proof("last_lengths", True, "update")]
-said = [[str(p.refutation), *map(str, p.theorems)] for p in proofs]
-print(json.dumps(said))
-"""
-
-
-def test_the_second_line_proves_nothing() -> None:
-    """Without it the same theorems are shown, and wrong objects refused in the same words."""
-
-    def judged(script: str) -> list[list[str]]:
-        command = [sys.executable, "-c", script]
-        ran = subprocess.run(command, capture_output=True, check=True, cwd=Path(__file__).parent)
-        found: list[list[str]] = json.loads(ran.stdout)
-        return found
-
-    both = judged(JUDGED)
-    assert [refused != "None" for refused, *_ in both] == [False, True, True, True, True]
-    assert sum("induction" in theorem for theorem in both[0]) == 2 * len(THEOREMS)
-    assert judged(STUBBED + JUDGED) == both
-
-
-def test_the_second_line_is_asked_in_few_places() -> None:
-    names = {place.removesuffix(".py").replace("/", ".") for place in SECOND}
-    asking = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in trusted_files()
-        if any(f"ghashgen.{name} import" in path.read_text(encoding="utf-8") for name in names)
-    }
-    outside = {
-        "verify/engine/plans.py",
-        "verify/gcm/crypt.py",
-        "verify/gcm/phases.py",
-        "verify/gcm/pieces.py",
-        "verify/hash/operations.py",
-        "verify/prove.py",
-    }
-    assert asking - {*SECOND} == outside
+def test_what_functions_mean_is_all_of_it_trusted() -> None:
+    """A statement brings its meaning with it: the prover itself imports neither."""
+    for folder in ("verify/rules", "verify/meaning", "verify/statements"):
+        assert set((PACKAGE / folder).glob("*.py")) <= set(trusted_files()), folder
 
 
 def test_every_file_is_in_one_part() -> None:
-    parts = (*trusted_parts(), second_line())
+    parts = trusted_parts()
     assert sum(part.files for part in parts) == len(trusted_files())
     assert all(0 < part.code < part.lines for part in parts)
     lines = sum(path.read_text(encoding="utf-8").count("\n") for path in trusted_files())
@@ -132,7 +69,7 @@ def test_every_file_is_in_one_part() -> None:
 
 def test_the_page_says_how_many() -> None:
     page = block_of((project_root() / RESULTS).read_text(encoding="utf-8"), name=RESULTS)
-    for part in (*trusted_parts(), second_line()):
+    for part in trusted_parts():
         where = ", ".join(f"`{place}`" for place in part.where)
         assert f"| {where} | {part.files} | {part.code} | {part.lines} |" in page
 

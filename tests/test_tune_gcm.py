@@ -66,7 +66,7 @@ def real(kernel: GcmKernel) -> Candidate:
 
 
 def test_every_family_that_is_measured_has_a_goal_and_calls() -> None:
-    assert goals().keys() == brought("calls").keys() == contests().keys()
+    assert goals().keys() == brought("calls").keys() <= contests().keys()
 
 
 def test_what_a_use_is_measured_by() -> None:

@@ -24,8 +24,8 @@ from ghashgen.output.artefact import sha256
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import state_folder
 from ghashgen.support.sealed import KEY, KEY_BYTES, Seal, seal_of
-from ghashgen.verify.hash.spec import KernelSpec
-from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.prove import Proof, Prove, prove_object
+from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL, OTHER = "ghash_avx_k_clmul1_x1", "ghash_avx_schoolbook_clmul2_x1"
 
@@ -89,9 +89,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     (tmp_path / manifest.NAME).write_text(manifest.dump(two, {}))
     made = Project(tmp_path)
 
-    def counted(obj: bytes, spec: KernelSpec) -> Proof:
+    def counted(obj: bytes, spec: KernelSpec, prove: Prove) -> Proof:
         made.proved.append(spec.name)
-        return prove_object(obj, spec)
+        return prove_object(obj, spec, prove=prove)
 
     monkeypatch.setenv("XDG_STATE_HOME", os.fspath(tmp_path / "state"))
     monkeypatch.setattr(command, "default_out", lambda: tmp_path)
@@ -231,7 +231,17 @@ def test_another_version_proves_again(
 
 
 @pytest.mark.parametrize(
-    "name", ["doit.toml", "induction.py", "gf128.py", "forms.py", "proofs.py", "verdicts.py"]
+    "name",
+    [
+        "doit.toml",
+        "check.py",
+        "ways.py",
+        "checking.py",
+        "gf128.py",
+        "forms.py",
+        "proofs.py",
+        "verdicts.py",
+    ],
 )
 def test_other_sources_prove_again(
     project: Project, monkeypatch: pytest.MonkeyPatch, name: str

@@ -42,15 +42,20 @@ LENGTHS = {
         FUNCTION,
         "the state is wrong (length 197)",
     ),
-    "total_kept": (1, (0, 5, 64, 133, 256, 399), (400 + 64 + 5, 479), UNSUPPORTED, "induction"),
-    "total_twice": (1, (0, 5, 64, 133, 2111, 2112), (2113, 2197), UNSUPPORTED, "induction"),
-    "block_kept": (16, (0, 16, 128, 144), (192, 256), UNSUPPORTED, "induction"),
-    "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), UNSUPPORTED, "induction"),
+    "total_kept": (1, (0, 5, 64, 133, 256, 399), (400 + 64 + 5, 479), UNSUPPORTED, "refused"),
+    "total_twice": (1, (0, 5, 64, 133, 2111, 2112), (2113, 2197), UNSUPPORTED, "refused"),
+    "block_kept": (16, (0, 16, 128, 144), (192, 256), FUNCTION, "(length 192)"),
+    "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), FUNCTION, "(length 192)"),
     "narrow_shift": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
     "narrow_compare": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
     "narrow_test": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
     "narrow_and": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
 }
+
+MISSED = {"block_kept"}
+"""Right twins of which the search finds no certificate: one that takes a block more before its loop
+for some lengths has no single assertion at its head.
+"""
 
 
 @pytest.mark.parametrize("name", sorted(LENGTHS))
@@ -61,7 +66,9 @@ def test_wrong_at_some_lengths(name: str) -> None:
         assert hashed(good, DATA, length) == expected(DATA[:length]), length
     assert all(hashed(bad, DATA, n) == expected(DATA[:n]) for n in right)
     assert all(hashed(bad, DATA, n) != expected(DATA[:n]) for n in wrong)
-    assert proof(name, False, "update", length_multiple=multiple).refutation is None
+    found = proof(name, False, "update", length_multiple=multiple).refutation
+    assert (found is not None) == (name in MISSED), str(found)
+    assert found is None or found.category is UNSUPPORTED
     refutation = proof(name, True, "update", length_multiple=multiple).refutation
     assert refutation is not None
     assert refutation.category is category, str(refutation)
@@ -84,7 +91,7 @@ def test_a_byte_beside_what_the_caller_left() -> None:
     refutation = prove_object(assembled(wrong), spec, range(15)).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
-    assert "the state depends on a register that no longer matters" in str(refutation)
+    assert "the state: part of what the caller left" in str(refutation)
 
 
 def test_the_last_lengths() -> None:
@@ -159,5 +166,5 @@ def test_the_greatest_exponents() -> None:
         assert (refutation is None) is (jump == "jae"), str(refutation)
         if refutation is not None:
             assert refutation.category is UNSUPPORTED, str(refutation)
-            assert "depends on the unknown" in str(refutation)
+            assert "left of the exponent" in str(refutation)
     assert found == {"jns": [True] * 4 + [False] * 2, "jae": [True] * 6}

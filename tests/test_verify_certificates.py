@@ -21,18 +21,20 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.hash import entries
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.machine.flags import Open, Why, alike
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.meaning import algebra
+from ghashgen.verify.meaning.algebra import Algebra
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.values import value_of
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.flags import Open, Why, alike
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.elf import load_image
+from ghashgen.verify.x86_64.target import X86_64
 
 SMALL, FRAMED = "ghash_sse_k_clmul1_x2", "ghash_avx_k_clmul1_x16_stackswap"
 STEP = 32
@@ -260,7 +262,7 @@ def test_a_value_of_another_form_is_refused_and_no_other_error(tag: Any) -> None
         if rest in (("xor", one, one), ("moves", one, [])):
             continue
         with pytest.raises(Refutation):
-            value_of([tag, *rest], {}, 128, nobody, meaning, ((), ()))
+            value_of([tag, *rest], {}, 128, nobody, meaning, {})
 
 
 def test_a_loop_without_an_assertion_is_followed_without_end_and_refused(
@@ -413,7 +415,7 @@ def test_random_mutants_are_refused_or_say_less() -> None:
 def test_a_place_far_away_is_not_anothers() -> None:
     terms = Terms(lambda kind, power: NotImplemented)
     region = Region("input", 0, Linear(0, (("length", 1),)), Access.READ, lambda index: 0)
-    memory = Memory(terms, Image((), {}), [region])
+    memory = Memory(terms, Image(X86_64, (), {}), [region])
     memory.facts = Facts({"length": (0, 1 << 60)})
     assert memory.key(Linear(0, (("length", 16),))) == 1 << 80
     for far in (1 << 80, 1 << 79, -(1 << 80)):
@@ -424,8 +426,8 @@ def test_a_place_far_away_is_not_anothers() -> None:
 def test_the_factor_of_combine_is_no_power_of_h() -> None:
     names = Names(Algebra(Order.REFLECTED))
     terms = names.terms
-    basis = entries._basis_products(Order.REFLECTED)
-    squared = moves_of(lambda value: entries._diagonal(basis, value))
+    basis = algebra._basis_products(Order.REFLECTED)
+    squared = moves_of(lambda value: algebra._diagonal(basis, value))
     first, factor = (terms.moves(terms.entry("B", k), squared) for k in (1, 0))
     assert names.power(first) is terms.entry("B", 2)
     assert names.power(factor) is factor

@@ -18,16 +18,14 @@ from test_verify_gcm_emitted import text_of
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.support.toolchain import Tool, assemble_text
+from ghashgen.verify.certified import Certified
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.meaning import gcm, message
-from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search import hash as loops
-from ghashgen.verify.search import message as messages
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
+from ghashgen.verify.x86_64.elf import load_image
 
 TEXT, WHOLE = ("encrypt", "decrypt"), ("seal", "open")
 COVERED = (*TEXT, *WHOLE)
@@ -36,22 +34,15 @@ COVERED = (*TEXT, *WHOLE)
 RIGHT = Planted("right", "", "", replace(AVX, messages=True), functions=COVERED)
 
 
-def meaning(spec: GcmSpec, function: GcmFunction) -> Function:
-    """Return what a function means."""
-    of = gcm.meaning_of if function.operation in TEXT else message.message_of
-    return of(spec, function)
-
-
 def proved(image: Image, spec: GcmSpec, function: GcmFunction) -> dict[str, Any]:
     """Return the certificate that is found, and checked as it is read from its text.
 
     Raises:
         Refutation: none is found, or it is refused.
-        UndecidedError: the search meets what it cannot decide.
     """
-    search = loops.certificate if function.operation in TEXT else messages.certificate
-    found = search(image, meaning(spec, function), spec.abi)
-    check(image, spec, function, found)
+    certified = Certified()
+    certified.prove(image, spec, function)
+    found: dict[str, Any] = certified.found[function.symbol]
     return found
 
 
@@ -62,7 +53,7 @@ def check(image: Image, spec: GcmSpec, function: GcmFunction, data: dict[str, An
         Refutation: it is refused.
     """
     assertions = read_certificate(json.loads(json.dumps(data)))
-    Checker(image, meaning(spec, function), assertions).check()
+    Checker(image, spec.meaning(function), assertions).check()
 
 
 def chosen(spec: GcmSpec, planted: Planted) -> Iterator[GcmFunction]:
@@ -114,7 +105,7 @@ def not_proved(image: Image, spec: GcmSpec, function: GcmFunction) -> bool:
     """Return whether no certificate is found, or the one that is found is refused."""
     try:
         proved(image, spec, function)
-    except (Refutation, UndecidedError):
+    except Refutation:
         return True
     return False
 
@@ -174,7 +165,7 @@ def test_a_counter_that_is_read_again_behind_a_cut_is_that_of_the_entry() -> Non
     before, after = (
         load_image(assemble_text(find_nasm(), SMALL.name, one, "elf64")) for one in (text, wrong)
     )
-    found = loops.certificates(before, meaning(spec, function), spec.abi)
+    found = loops.certificates(Checker(before, spec.meaning(function), {}), spec.abi)
     data = next(one for one in found if list(one["assertions"]) == ["loop"])
     check(before, spec, function, data)
     loop = data["assertions"]["loop"]

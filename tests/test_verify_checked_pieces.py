@@ -22,9 +22,10 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.checking import check_function
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.search.kernel import find_function
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
+from ghashgen.verify.x86_64.elf import load_image
 
 ENDS, PIECES = ("start", "finish", "verify"), ("aad", "encrypt_more", "decrypt_more")
 
@@ -58,7 +59,7 @@ def require_refused(text: str, operation: str, kernel: GcmKernel = AVX) -> None:
 def test_a_right_function_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
     image, found = searched(kernel, text_of(kernel, abi), operation, abi)
     checked = check_function(image, *stated(kernel, operation, abi), json.loads(json.dumps(found)))
-    assert checked.returns >= 2
+    assert checked.way.returns >= 2
     names = {tuple(one["assertions"]) for one in found.values()}
     assert names == {("blocks", "loop") if operation in PIECES else LOOPS[operation]}
 

@@ -18,9 +18,9 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.verify.checking import check_object
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.kernel import find_object
+from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL = Kernel("avx", "winograd", "clmul1", 2, segments=True, columns=2)
 KERNELS = (
@@ -59,7 +59,7 @@ def test_what_is_found_is_checked_from_its_text(kernel: Kernel, abi: str) -> Non
     data, spec = made(kernel, abi)
     checked = check_object(data, spec, json.loads(found(kernel, abi)))
     assert [one.symbol for one in checked] == [f.symbol for f in spec.functions]
-    assert all(one.steps and one.cases and one.returns for one in checked)
+    assert all(one.way.steps and one.way.cases and one.way.returns for one in checked)
 
 
 def test_what_checks_loads_no_search() -> None:

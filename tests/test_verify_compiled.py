@@ -9,8 +9,8 @@ import pytest
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
 SOURCE = Path(__file__).with_name("c_verify") / "ghash.c"
 

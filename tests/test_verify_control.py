@@ -25,9 +25,9 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
-from ghashgen.verify.x86_64.flags import CONDITIONS
+from ghashgen.verify.machine.memory import is_return_address
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.machine import GPR_NAMES
-from ghashgen.verify.x86_64.memory import is_return_address
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 UNCHECKED: dict[str, str] = {}

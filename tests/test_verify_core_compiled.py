@@ -9,7 +9,7 @@ from test_verify_compiled import compiled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from ghashgen.verify.x86_64.elf import load_image
 
 FLAGS = "-O2 -mavx"

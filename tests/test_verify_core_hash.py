@@ -20,7 +20,7 @@ from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.statements.hash import KernelSpec
 from ghashgen.verify.x86_64.elf import load_image
 
 

@@ -16,8 +16,9 @@ from ghashgen.check.proofs import statement
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.spec import KernelSpec
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.statements.hash import KernelSpec
+from ghashgen.verify.x86_64.elf import load_image
 
 
 @cache

@@ -11,9 +11,10 @@ from elftools.elf.elffile import ELFFile
 from iced_x86 import Decoder, Instruction, InstructionInfoFactory, Register
 
 from ghashgen.check.attack import row_cases as cases
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.x86_64 import decoding
 from ghashgen.verify.x86_64.decoding import NOPS, address_registers, decode, doubt
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 MISREAD = {

@@ -7,10 +7,6 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import Tool, assemble_text
-from ghashgen.verify.core.values import Affine
-from ghashgen.verify.engine import induction
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import prove_object
 
 # POLYVAL swaps no bytes, so Karatsuba's A0 + A1 is made of a partial block as it stands in memory.
@@ -37,27 +33,3 @@ def test_a_wrong_sum_of_halves_of_a_partial_block_is_refused(nasm: Tool) -> None
     assert wrong != tail
     elf = assemble_text(nasm, kernel.name, head + mark + wrong, "elf64")
     assert prove_object(elf, statement(kernel, kernel.name, "sysv")).refutation is not None
-
-
-def test_lengths_below_the_base_are_proved_together_or_one_by_one(
-    nasm: Tool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernel = Kernel("avx512", "k", "clmul1", 4, fold="end")
-    elf = assemble_text(nasm, kernel.name, make(kernel, Target(), nasm).text, "elf64")
-    verdicts: list[bool] = []
-    reaches = induction._reaches_proved
-
-    def noted(prover: HashProver, course: Course, length: Affine) -> bool:
-        verdicts.append(reaches(prover, course, length))
-        return verdicts[-1]
-
-    monkeypatch.setattr(induction, "_reaches_proved", noted)
-    together = prove_object(elf, statement(kernel, kernel.name, "sysv"))
-    monkeypatch.setattr(induction, "_reaches_proved", lambda prover, course, length: False)
-    alone = prove_object(elf, statement(kernel, kernel.name, "sysv"))
-    assert any(verdicts)
-    assert together.refutation is alone.refutation is None
-    assert together.theorems == alone.theorems
-    assert sum(f.instructions for f in together.functions) < sum(
-        f.instructions for f in alone.functions
-    )

@@ -19,15 +19,16 @@ from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.term import DATA, SECRET, Kind, Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import Variables
-from ghashgen.verify.gcm.table import COUNTER
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.letters import COUNTER
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.entry import entered
 from ghashgen.verify.rules.state import State, own
-from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.rows.aes import aesenc
+from ghashgen.verify.x86_64.target import X86_64
 
 MADE = "made"
 """The kind of a value whose polynomials are given."""
@@ -43,7 +44,7 @@ def seal_meaning() -> Function:
 def begun(meaning: Function, iv_length: int) -> State:
     """Return the state at the entry with an IV of a known length."""
     facts = Facts({**meaning.numbers})
-    state = entered(Image((), {}), meaning.terms, meaning.call(own(facts), (16, 8)), facts)
+    state = entered(Image(X86_64, (), {}), meaning.terms, meaning.call(own(facts), (16, 8)), facts)
     state.ghosts = meaning.begin() | own(facts)
     found = state.within(Case(values=(("iv_length", iv_length),)))
     assert found is not None

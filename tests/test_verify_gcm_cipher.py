@@ -10,7 +10,7 @@ from ghashgen.algebra.field import aes
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.gcm import cipher
+from ghashgen.verify.meaning import cipher
 from ghashgen.verify.x86_64.rows.aes import aesenc, aesenclast, aeskeygenassist
 
 SIZES = (16, 24, 32)

@@ -14,10 +14,8 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.values import Affine, Sum, UndecidedError, add, subtract
-from ghashgen.verify.gcm import pieces
-from ghashgen.verify.gcm.spec import GcmFunction
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import GcmFunction
 
 AAD, ENCRYPT, DECRYPT = PIECES = ("aad", "encrypt_more", "decrypt_more")
 
@@ -262,50 +260,3 @@ def test_what_was_refused_is_proved_where_it_is_right() -> None:
 def test_in_place_a_piece_that_is_read_behind_its_store_is_refused() -> None:
     new = ".filling_stored_1:\n vpinsrb xmm1, xmm1, [rdx], 0"
     assert re.search("the state is wrong, in place", said := refused(DECRYPT, new[:18], new)), said
-
-
-def test_a_state_to_which_nothing_has_led_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "prove_longer", lambda prover, course: [])
-    said = str(proved(AVX, text_of(AVX, "sysv"), (AAD,)).refutation)
-    assert "nothing was shown of some" in said
-
-
-def test_a_place_that_does_not_lead_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = pieces.lead
-    monkeypatch.setattr(
-        pieces,
-        "lead",
-        lambda prover, course, first, to, by, shown: right(
-            prover, course, first, to, by - 1 if by else 0, shown
-        ),
-    )
-    assert not proved(AVX, text_of(AVX, "sysv"), (AAD,)).proved
-
-
-N = Affine(32, 5, 2, 100, "length")
-
-
-def _so_far(scale: int, of_other: int, other: str = "length") -> Affine:
-    total = Affine(1, 0, 7, 50, "in all")
-    return Affine(16, 3, 0, 10, "so far", Sum(scale, other, of_other, total))
-
-
-def test_what_is_known_of_two_unknowns_together() -> None:
-    so_far = _so_far(16, 32)
-    # 16·u + 32·v = w, so that 16·u + 3 + 32·v + 5 = w + 8.
-    assert add(so_far, N) == add(N, so_far) == Affine(1, 8, 7, 50, "in all")
-    room = subtract(1000, so_far)
-    assert isinstance(room, Affine)
-    # N - (1000 - so_far).
-    assert subtract(room, N) == Affine(-1, 992, 7, 50, "in all")
-
-
-@pytest.mark.parametrize("so_far", [_so_far(16, 16), _so_far(8, 32), _so_far(16, 32, "aad")])
-def test_nothing_is_known_of_others(so_far: Affine) -> None:
-    with pytest.raises(UndecidedError):
-        add(so_far, N)
-
-
-def test_a_difference_is_no_sum() -> None:
-    with pytest.raises(UndecidedError):
-        subtract(_so_far(16, 32), N)

@@ -14,9 +14,9 @@ from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.spec import GcmFunction
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.statements.gcm import GcmFunction
 
 KERNELS = (
     GcmKernel(128, "sse", "karatsuba", "shift-xor", 4, streams=True, wipe=True),

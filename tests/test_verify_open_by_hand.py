@@ -14,6 +14,7 @@ from open_by_hand import OPEN, SPEC, data
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE
 from ghashgen.verify.meaning.text import RIGHT as RIGHT_TAG
@@ -22,7 +23,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.entry import entered
 from ghashgen.verify.rules.state import own
 from ghashgen.verify.search.message import certificate
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.elf import load_image
 
 
 @cache
@@ -47,7 +48,7 @@ def proved(found: Image) -> dict[str, Any]:
     Raises:
         Refutation: none is found, or it is refused.
     """
-    one = certificate(found, message_of(SPEC, OPEN), SPEC.abi)
+    one = certificate(Checker(found, message_of(SPEC, OPEN), {}), SPEC.abi)
     check(found, one)
     return one
 

@@ -12,9 +12,11 @@ from ghashgen.verify.core.numbers import combined, parse, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.elf import load_image
+from ghashgen.verify.x86_64.target import X86_64
 
 # The certificate names the same bytes twice: at a known place, and at one that is the same where
 # t is 1, as it is. Then other bytes are written there, and t is asked for.
@@ -80,10 +82,9 @@ def memory(low: int, high: int) -> Memory:
     """Return a memory with 0xAB written at 16·t, t being within a range."""
     terms = Terms(lambda name, number: pytest.fail("no table"))
     region = Region("buffer", 0, 256, Access.UPDATE, lambda index: 0, 64)
-    m = Memory(terms, Image((), {}), [region])
+    m = Memory(terms, Image(X86_64, (), {}), [region])
     m.facts = Facts({"t": (low, high)})
-    first = m.key(parse("16*t"))
-    m.written["buffer"].update({first + k: (0xAB, k) for k in range(16)})
+    m.put("buffer", m.key(parse("16*t")), 0xAB, 16)
     return m
 
 

@@ -3,8 +3,6 @@
 import ast
 import random
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from verify_objects import ASM
@@ -22,29 +20,22 @@ from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.linear import Facts, Fork
+from ghashgen.verify.core.numbers import parse, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError, Term
+from ghashgen.verify.core.term import CALLER, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import (
-    RANGES,
-    Affine,
-    Pointer,
-    UndecidedError,
-    add,
-    mask_number,
-    subtract,
-)
-from ghashgen.verify.engine import induction
-from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.naming import Naming
-from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
+from ghashgen.verify.machine.flags import of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.meaning.algebra import KINDS, Algebra
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.statements.hash import parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.target import X86_64
 
 ALLOWED = (
     "ghashgen.verify",
@@ -182,23 +173,27 @@ def test_cells_are_a_kind_and_a_power() -> None:
 # Lengths with an unknown, flags.
 
 
-def test_lengths_with_an_unknown() -> None:
-    u = Affine(1, 0, 32, 1000, "u")
-    assert subtract(u, 16) == Affine(1, -16, 32, 1000, "u")
-    assert add(Pointer("input", 0), u) == Pointer("input", u)
-    assert subtract(Pointer("input", u), Pointer("input", u.plus(-16))) == 16
-    with pytest.raises(UndecidedError):
-        subtract(u, 64)
+LENGTHS = Facts({"u": (32, 1000), "v": (32, 1000), "w": (1, 9)})
+
+
+def test_lengths_with_unknowns() -> None:
+    facts, u, v = LENGTHS, unknown("u"), unknown("v")
+    assert facts.subtract(u, 16) == Linear(-16, (("u", 1),))
+    assert facts.add(Pointer("input", 0), u) == Pointer("input", u)
+    assert facts.subtract(Pointer("input", u), Pointer("input", parse("u-16"))) == 16
     # Of the same range, and not the same number.
-    other = Affine(1, 0, 32, 1000, "v")
-    for combine in (add, subtract):
-        with pytest.raises(UndecidedError, match="two unknowns"):
-            combine(u, other)
-    with pytest.raises(UndecidedError, match="two unknowns"):
-        subtract(Pointer("input", u), Pointer("input", other))
-    assert mask_number(Affine(64, 5, 1, 9, "u"), 15) == 5
-    with pytest.raises(UndecidedError):
-        mask_number(u, 15)
+    assert facts.add(u, v) == parse("u+v")
+    assert facts.subtract(u, u) == 0
+    for first, second in ((u, 64), (u, v), (Pointer("input", u), Pointer("input", v))):
+        with pytest.raises(Fork, match="may wrap around") as caught:
+            facts.subtract(first, second)
+        # It is negative, or it is not.
+        assert len(caught.value.cases) == 2
+    assert facts.subtract(Pointer("input", u), Pointer("output", u)) is None
+    assert facts.mask_number(Linear(5, (("w", 64),)), 15) == 5
+    with pytest.raises(Fork, match="the low bits") as caught:
+        facts.mask_number(u, 15)
+    assert len(caught.value.cases) == 16
 
 
 @pytest.mark.parametrize(
@@ -210,9 +205,8 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    asked = Asked(
-        of_difference(RANGES, Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
-    )
+    flags = of_difference(LENGTHS, unknown("u"), bound, 64, lambda pointer: False)
+    asked = Asked(flags, LENGTHS)
     if expected is None:
         with pytest.raises(UndecidedError):
             CONDITIONS[condition](asked)
@@ -227,7 +221,9 @@ def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda index: index + 1, 4, 0)
     for name, value in changes.items():
         setattr(region, name, value)
-    return Memory(Terms(lambda kind, number: pytest.fail("no table")), Image((), {}), [region])
+    return Memory(
+        Terms(lambda kind, number: pytest.fail("no table")), Image(X86_64, (), {}), [region]
+    )
 
 
 def test_loads_stay_inside() -> None:
@@ -308,7 +304,7 @@ def test_an_address_from_a_secret_is_no_constant_time() -> None:
 
 
 def terms() -> Terms:
-    return Naming(Algebra(Order.REFLECTED)).terms
+    return Names(Algebra(Order.REFLECTED)).terms
 
 
 def test_equal_terms_are_one_object_and_opaque_ones_equal_nothing() -> None:
@@ -333,24 +329,6 @@ def test_or_is_a_sum_only_where_it_is_one() -> None:
         t.form(t.either(a, shifted))
 
 
-def test_a_state_that_is_multiplied_again_gets_a_name() -> None:
-    naming = Naming(Algebra(Order.REFLECTED))
-    t = naming.terms
-    state = naming.algebra.state({"X": 2, "C1": 1})
-
-    def product(a: object, power_of_h: int) -> object:
-        return [t.clmul(a, i, t.entry("B", power_of_h), j) for i in (0, 1) for j in (0, 1)]  # type: ignore[arg-type]
-
-    once = t._make("state", (), MASK128, DATA)
-    once.form = state
-    for lane in product(once, 1):  # type: ignore[attr-defined]
-        assert t.form(lane).degree == 2
-    assert naming.defined == {"Z1": {"X": 2, "C1": 1}}
-    assert naming.position("Z1", {"X": -1}) == 1
-    assert naming.position("Z1", {"X": -2}) is None
-    assert sorted(naming.leaves("Z1")) == ["C1", "X"]
-
-
 def test_what_the_caller_left_is_public_and_useless() -> None:
     t = terms()
     left = t.caller("rax", 64)
@@ -365,24 +343,3 @@ def test_the_list_of_instructions_names_the_usual_ones_only() -> None:
     assert {"pclmulqdq", "vpclmulqdq", "vpshufb", "vpternlogq", "pxor"} <= dataflow.listed()
     assert not {"div", "vpgatherdd", "bswap", "movaps"} & dataflow.listed()
     assert not dataflow.listed() & dataflow.no_operands()
-
-
-def test_the_attempt_that_got_furthest_says_why_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six attempts: any length at once, and split by its rest, from two, three and four groups."""
-    steps = iter([5, 9, 40, 1, 40, 2])
-    prover = SimpleNamespace(executed=0, at=0)
-
-    def descend(prover: Any, course: Course, length: Affine) -> list[Affine]:
-        taken = next(steps)
-        prover.executed += taken
-        prover.at = length.low
-        raise UndecidedError(f"after {taken}")
-
-    monkeypatch.setattr(induction, "_descend", descend)
-    with pytest.raises(Refutation) as refused:
-        induction._all_lengths(prover, Course(Claim(1, 1 << 20, "length"), 32))  # type: ignore[arg-type]
-    assert refused.value.message == (
-        "induction: after 40 (other attempts: after 9; after 5; after 2; after 1)"
-    )
-    assert refused.value.at == 3 * 32
-    assert next(steps, None) is None

@@ -19,7 +19,7 @@ from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, Term, of_table, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
-from ghashgen.verify.x86_64.flags import Flags, Open, Why
+from ghashgen.verify.machine.flags import Flags, Open, Why
 from ghashgen.verify.x86_64.machine import gpr_index, is_vector, vector_index
 from ghashgen.verify.x86_64.rows.table import code_name
 
@@ -193,7 +193,7 @@ def test_equal_reasons_at_one_place_are_not_one_value_if_one_is_secret() -> None
 
 def test_a_condition_on_flags_of_a_secret_is_no_constant_time() -> None:
     flags = Flags(*(Open(Why.UNDEFINED, True) for _ in range(5)))  # type: ignore[arg-type]
-    from ghashgen.verify.x86_64.flags import CONDITIONS
+    from ghashgen.verify.x86_64.conditions import CONDITIONS
 
     for test in CONDITIONS.values():
         with pytest.raises(Refutation) as caught:

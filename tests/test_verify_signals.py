@@ -17,7 +17,7 @@ from ghashgen.verify.core.refutation import Category
 ATTACKS = {
     "stack_above": (Category.ABI, "leaves a return address to signal handlers"),
     "stack_deep": (Category.MEMORY, "leaves the available stack"),
-    "stack_unwritten": (Category.FUNCTION, "depends on what was below the stack pointer"),
+    "stack_unwritten": (Category.FUNCTION, "what was below the stack pointer"),
 }
 
 DRIVER = """

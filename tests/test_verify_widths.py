@@ -13,13 +13,18 @@ from row_instances import instances, is_mask, masks_read, no_table, run, symboli
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack import row_cases as cases
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.numbers import unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Affine, Pointer, fits
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.machine.machine import Machine, Registers
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Machine, Registers, gpr_index, is_vector, vector_index
+from ghashgen.verify.x86_64.machine import gpr_index, is_vector, vector_index
 from ghashgen.verify.x86_64.rows.table import code_name, rows
+
+fits = Facts().fits
 
 
 def mask_bits(instruction: Instruction) -> int:
@@ -109,10 +114,12 @@ def test_a_row_that_does_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_register_file_refuses_what_does_not_fit() -> None:
     terms = Terms(no_table)
     m = cases.machine_of(cases.random_state(random.Random(1)), terms)
-    for value in (1 << 64, -1, terms.variable("C1"), Affine(1, 0, 0, 1 << 64, "u")):
+    m.memory.facts = Facts({"small": (0, 5), "large": (0, 1 << 64), "below": (-1, 5)})
+    m.gpr[0] = unknown("small")
+    for value in (1 << 64, -1, terms.variable("C1"), unknown("large"), unknown("below")):
         with pytest.raises(Refutation, match="more than its register holds"):
             m.gpr[0] = value
-    for value in (1 << 64, Pointer("input", 0), Affine(1, 0, 0, 5, "u")):
+    for value in (1 << 64, Pointer("input", 0), unknown("small")):
         with pytest.raises(Refutation, match="more than its register holds"):
             m.mask[0] = value
     for lanes in ((0, 0, 0), (1 << 128, 0, 0, 0), (0, 0, 0, -1)):

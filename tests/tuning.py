@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
-from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.goals import goals
@@ -48,7 +48,7 @@ def candidate(
     return known(kernel, needs or (AVX if isa == "avx" else SSE), code)
 
 
-def known(kernel: Kernel | GcmKernel, needs: tuple[str, ...], code: str = "") -> Candidate:
+def known(kernel: Point, needs: tuple[str, ...], code: str = "") -> Candidate:
     """A candidate of any kernel, without an object."""
     unit = Unit(
         kernel,

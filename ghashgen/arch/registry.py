@@ -7,7 +7,6 @@ exports ISA, an instruction set, and every module of `syntax` SYNTAX, a syntax.
 import importlib
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -43,11 +42,6 @@ def isas(arch: str = "") -> Mapping[str, Isa]:
 def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
     """Return an architecture's syntaxes by name; by default those of the default one."""
     return _joined("syntax", "SYNTAX", arch or DEFAULT)
-
-
-def folder_of(arch: str) -> Path:
-    """Return the folder of an architecture's package."""
-    return Path(package.__path__[0]) / arch
 
 
 @cache

@@ -20,7 +20,7 @@ from ghashgen.kernels.manifest import Entry
 from ghashgen.output.artefact import sha256
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.prove import THEOREMS, FunctionProof
+from ghashgen.verify.theorems import THEOREMS, FunctionProof
 
 NAME = "PROOFS.json"
 EXPECTED = Path("docs") / "expected-theorems.txt"
@@ -102,14 +102,18 @@ def _refuse_others(
         )
 
 
+COSTS = ("seconds", "instructions")
+"""What a proof took, which depends on its certificates."""
+
+
 def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Refuse a record that differs from these verdicts in anything but their seconds.
+    """Refuse a record that differs from these verdicts in anything but what they cost.
 
     Raises:
         GhashgenError: they differ, or `load` refuses the file.
     """
     then, now = (
-        {proof["kernel"]: _timeless(proof) for proof in recorded(found)}
+        {proof["kernel"]: _costless(proof) for proof in recorded(found)}
         for found in (load(path), verdicts)
     )
     names = then.keys() | now.keys()
@@ -117,10 +121,10 @@ def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
         raise GhashgenError(f"{path} differs from what was proved now, for {some(other)}", WRITE)
 
 
-def _timeless(item: Any) -> Any:
+def _costless(item: Any) -> Any:
     if isinstance(item, dict):
-        return {key: _timeless(value) for key, value in item.items() if key != "seconds"}
-    return [_timeless(value) for value in item] if isinstance(item, list) else item
+        return {key: _costless(value) for key, value in item.items() if key not in COSTS}
+    return [_costless(value) for value in item] if isinstance(item, list) else item
 
 
 def some(names: Sequence[str]) -> str:

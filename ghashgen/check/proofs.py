@@ -1,10 +1,11 @@
 """Proves built kernels from their bytes, in parallel; `ghashgen.check.verdicts` caches the
-verdicts.
+verdicts, and `ghashgen.check.kept` keeps the certificates.
 
 `ghashgen.check.ledger` knows what is recorded and what must be proved.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from ghashgen.arch.objects import read_object
 from ghashgen.check.claims.core import Emitted
 from ghashgen.check.claims.registry import claims_of
+from ghashgen.check.kept import Kept
 from ghashgen.check.verdicts import Store, Verdict, foundation
 from ghashgen.kernels.core import Point
 from ghashgen.output.artefact import sha256
@@ -20,9 +22,10 @@ from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.certified import Certified, Searching, names_of
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.core import Statement
 
 
 def require_provable(kernels: Iterable[Point]) -> None:
@@ -80,8 +83,24 @@ def _task(built: Built[Point]) -> _Task:
     return _Task(built, built.obj.read_bytes(), spec)
 
 
-def _prove(store: Store, task: _Task) -> Verdict:
-    proof = prove_object(task.obj, task.spec)
+@dataclass(frozen=True)
+class _Proving:
+    """How kernels are proved: by kept certificates alone, or by searching what is not kept."""
+
+    store: Store
+    kept: Kept
+    check: bool
+    fresh: bool
+
+
+def _prove(how: _Proving, task: _Task) -> Verdict:
+    given: Mapping[str, object] = {}
+    if names_of(task.spec) and not how.fresh:
+        with nullcontext() if how.check else suppress(GhashgenError):
+            given = how.kept.read(task.built)
+    searching = Searching.NOWHERE if how.check else Searching.WHERE_REFUSED
+    certified = Certified(given, searching)
+    proof = prove_object(task.obj, task.spec, prove=certified.prove)
     if proof.unstated:
         raise GhashgenError(
             f"{proof.kernel} exports {', '.join(proof.unstated)}, which its statement lacks",
@@ -99,33 +118,62 @@ def _prove(store: Store, task: _Task) -> Verdict:
         report=proof.report(),
     )
     # The worker stores it, so that an interrupt loses only unfinished proofs.
-    store.keep(task.obj, task.spec, verdict)
+    if not how.check:
+        if verdict.proved and certified.searched:
+            how.kept.keep(task.built, certified.found)
+        how.store.keep(task.obj, task.spec, verdict)
     return verdict
 
 
 def prove(
     kernels: Sequence[Built[Point]],
     folder: Path,
+    certificates: Path,
     on_done: Callable[[Built[Any]], None] = lambda built: None,
     fresh: bool = False,
+    check: bool = False,
 ) -> Proved:
     """Return the verdict on each kernel, proving in parallel what `folder` does not hold.
 
-    `fresh` ignores the folder and proves all of them.
+    Certificates are kept in their own folder, and used again as long as they are accepted. `fresh`
+    ignores both folders and proves all kernels. `check` ignores `folder`, and searches nothing.
+
+    Raises:
+        GhashgenError: `check`, and there are no certificates of a kernel; or what is proved cannot
+            be kept.
     """
-    store = Store(folder, user_seal(), foundation())
+    store, kept = Store(folder, user_seal(), foundation()), Kept(certificates)
     tasks = [_task(built) for built in kernels]
-    found = [None if fresh else store.find(task.obj, task.spec) for task in tasks]
+    if check:
+        _require_kept(kept, tasks)
+    found = [None if fresh or check else store.find(task.obj, task.spec) for task in tasks]
     todo = []
     disbelieved = []
-    for task, verdict in zip(tasks, found, strict=True):
-        if verdict is not None:
-            on_done(task.built)
-            continue
-        todo.append(task)
-        if store.seal.key and not fresh and store.path(task.obj, task.spec).exists():
+    for k, (task, verdict) in enumerate(zip(tasks, found, strict=True)):
+        looked = verdict is None and store.seal.key and not (fresh or check)
+        if looked and store.path(task.obj, task.spec).exists():
             disbelieved.append(task.built.kernel.name)
-    made = iter(run(partial(_prove, store), todo, lambda task: on_done(task.built), spread=True))
+        if verdict is not None and (not verdict.proved or _has_certificates(kept, task)):
+            on_done(task.built)
+        else:
+            found[k] = None
+            todo.append(task)
+    work = partial(_prove, _Proving(store, kept, check, fresh))
+    made = iter(run(work, todo, lambda task: on_done(task.built), spread=True))
     verdicts = [next(made) if verdict is None else verdict for verdict in found]
     reused = len(tasks) - len(todo)
     return Proved(verdicts, reused, tuple(disbelieved), store.seal.why)
+
+
+def _has_certificates(kept: Kept, task: _Task) -> bool:
+    return not names_of(task.spec) or kept.path(task.built).exists()
+
+
+def _require_kept(kept: Kept, tasks: Iterable[_Task]) -> None:
+    missing = [task.built.kernel.name for task in tasks if not _has_certificates(kept, task)]
+    if missing:
+        more = f" and {len(missing) - 1} more kernels" if missing[1:] else ""
+        raise GhashgenError(
+            f"{kept.folder} has no certificates of {missing[0]}{more}",
+            "run ghashgen prove, which searches and keeps them",
+        )

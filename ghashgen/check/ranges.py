@@ -3,9 +3,9 @@
 A theorem with the same name but for fewer lengths, or only for separate input and output, is
 another theorem. The list has the words of each part of a proof, for each function:
 
-    update: 0..n by execution; n+1..4611686018427387903 by induction
+    encrypt: 0..68719476704 by certificate, apart; 0..68719476704 by certificate, in place
 
-n stands for any number, and n+1 for the next one, so that the parts meet.
+n and r stand for any number, and n+1 for the one after n, so that parts meet.
 """
 
 import re
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ghashgen.check.verdicts import Verdict
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.prove import FunctionProof, Theorem
+from ghashgen.verify.theorems import FunctionProof, Theorem
 
 EXPECTED = Path("docs") / "expected-lengths.txt"
 

@@ -18,9 +18,9 @@ from ghashgen.kernels.core import Function
 from ghashgen.kernels.families import families
 from ghashgen.run.callee import Exported
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import ROUND_KEY
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.meaning.letters import ROUND_KEY
+from ghashgen.verify.statements.gcm import GcmSpec
+from ghashgen.verify.statements.hash import KernelSpec
 
 GARBAGE = b"\xa5"
 """Fills table bytes about which nothing is stated."""
@@ -87,7 +87,6 @@ def stated(statement: object, obj: Path) -> Stated:
                 f.parameters,
                 f.length_unit,
                 f.length_multiple,
-                isinstance(f, GcmFunction) and f.in_place,
             )
             for f in statement.functions
         },

@@ -1,7 +1,7 @@
 """Reads from a TOML file what a kernel claims that this package did not emit:
 
     name = "example"
-    family = "hash"              # the default; or "gcm"
+    family = "hash"              # the default; or "gcm", "ctr"
     abi = "sysv"                 # or "win64"
     order = "reflected"          # or "natural"
     blocks = 4                   # blocks absorbed by one turn of the main loop
@@ -16,9 +16,9 @@
     length_multiple = 1          # 16: whole blocks only
     length_unit = 1              # 16: the length counts blocks
 
-Each family has its own keys (`ghashgen.check.claims`): "gcm" needs key_bits, and "key0" … among its
-cells, and has neither op nor entries. Only the form is checked here; the statement itself checks
-the meaning. The prover does not read files.
+Each family has its own keys (`ghashgen.check.claims`): "gcm" and "ctr" need key_bits, and "key0" …
+among their cells, and have neither op nor entries; "ctr" has no order. Only the form is checked
+here; the statement itself checks the meaning. The prover does not read files.
 """
 
 from dataclasses import fields
@@ -31,7 +31,7 @@ from msgspec import Struct
 from ghashgen.check.claims.registry import claims, claims_of
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import ZERO
+from ghashgen.verify.meaning.algebra import ZERO
 
 _UNLIKE, _REMEDY = "is no statement", "see docs/proof.md for an example"
 

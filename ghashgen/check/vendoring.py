@@ -38,7 +38,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
 from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import find_assembler
-from ghashgen.verify.prove import FunctionProof, covered
+from ghashgen.verify.theorems import FunctionProof, covered
 
 INTO = "--into"
 """The option that names the folder, for remedies."""
@@ -182,7 +182,10 @@ def prove(
     where = replace(order.target, fmt=_elf(order.kernels))
     able = [a for a in prepared.artefacts if not unprovable(a.kernel)]
     built = build_made(able, where, cache_folder() / "obj") if able else ()
-    proved = proofs.prove(built, cache_folder() / "proofs", on_done) if built else None
+    cache = cache_folder()
+    proved = (
+        proofs.prove(built, cache / "proofs", cache / "certificates", on_done) if built else None
+    )
     verdicts = dict(zip((a.kernel for a in able), proved.verdicts if proved else (), strict=True))
     constants = {each.kernel: _constants(each.obj.read_bytes()) for each in built}
     found = tuple(

@@ -22,8 +22,8 @@ import msgspec
 from ghashgen.output.artefact import sha256
 from ghashgen.support.files import write_whole
 from ghashgen.support.sealed import Seal
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.prove import FunctionProof
+from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.theorems import FunctionProof
 
 PACKAGE = Path(__file__).parent.parent
 

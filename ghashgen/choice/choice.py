@@ -191,10 +191,10 @@ def _basis(picks: Iterable[Pick]) -> list[str]:
 def convention(able: Sequence[Candidate], item: SizeClass, use: Use) -> Candidate:
     """Return the conventional kernel for a class that no measurement decides.
 
-    For a table that serves one message: the widest instruction set, and the most blocks that are at
-    most a quarter of the message.
+    For a table that grows with the group and serves one message: the widest instruction set, and
+    the most blocks that are at most a quarter of the message.
     """
-    if use.messages != 1:
+    if use.messages != 1 or not able[0].question.grows:
         return min(able, key=lambda c: c.rank)
     widest = min(c.place for c in able)
     own = [c for c in able if c.place == widest]

@@ -61,6 +61,12 @@ class Question:
     """Longest message in bytes that the standard allows."""
     limit: str
     """The reason for this limit, in words."""
+    ways: Mapping[str, str]
+    """What each of its modes measures, in words."""
+    convention: str = "the fewest products"
+    """What decides after the widest registers if nothing was measured, in words."""
+    grows: bool = True
+    """Whether a table grows with the group, so that a message alone takes a small group."""
     measured_as: Callable[[str, Mapping[str, Any]], str] = lambda name, axes: name
     """(name, axes of a kernel) → the kernel whose figures count for it."""
     differs: str = ""
@@ -73,11 +79,11 @@ class Question:
     def use_at(self, size: int, mode: str = "") -> Use:
         """Return the use that a message of `size` bytes has, if the caller names none.
 
-        A mode that is all that some use rests on has that use: packets, pieces, parts.
+        A mode that one use alone rests on has that use: packets, pieces, parts.
         """
-        alone = (use for use in self.dispatched if len(use.modes) == 1 and mode in use.modes[0])
+        resting = [use for use in self.dispatched if any(mode in group for group in use.modes)]
         fitting = (use for use in self.by_length if use.up_to is None or size <= use.up_to)
-        return next(alone, None) or next(fitting)
+        return resting[0] if len(resting) == 1 else next(fitting)
 
     @property
     def folder(self) -> str:

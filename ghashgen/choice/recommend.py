@@ -29,23 +29,6 @@ FEATURES = tuple(arches()[DEFAULT].features)
 _LINUX = {"aes": "aesni"}
 """Features that /proc/cpuinfo names differently."""
 
-WAYS = {
-    "gcm": "a GCM message (12 bytes of AAD, the message, the lengths)",
-    "throughput": "messages back to back",
-    "latency": "messages that wait for each other",
-    "seal": "messages sealed back to back",
-    "open": "messages opened back to back",
-    "seal-latency": "messages sealed that wait for each other",
-    "open-latency": "messages opened that wait for each other",
-    "imix": "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
-    "text": "parts of messages back to back",
-    "pieces-16": "a message of 64 KiB sealed in pieces of 16 bytes",
-    "pieces-1k": "a message of 64 KiB sealed in pieces of 1 KiB",
-    "pieces-16k": "a message of 64 KiB sealed in pieces of 16 KiB",
-    "open-pieces-1k": "a message of 64 KiB opened in pieces of 1 KiB",
-}
-"""What each mode measures."""
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -263,7 +246,9 @@ def _advice(
 ) -> Advice:
     found = pick.scores
     if found is None:
-        rest = "a table a quarter of the message" if use.messages == 1 else "the fewest products"
+        question = pick.candidate.question
+        small = use.messages == 1 and question.grows
+        rest = "a table a quarter of the message" if small else question.convention
         why = f"nothing was measured: by convention the widest registers, then {rest}"
         return Advice(above, last, pick.candidate, "", False, pick.asked, "", None, (), why)
     subjects = found.record.results.subjects
@@ -326,7 +311,7 @@ def _speed(
     known = [s for s in sizes if measured.cycles(name, mode, s, use.messages) is not None]
     if not known:
         return None
-    at = min(known, key=lambda s: (abs(log(s / max(size, 1))), s))
+    at = min(known, key=lambda s: (abs(log(max(s, 1) / max(size, 1))), s))
     cycles = measured.cycles(name, mode, at, use.messages)
     assert cycles is not None
     peers: list[Cell] = [

@@ -1,4 +1,4 @@
-"""The rule of every choice: the fastest, or of those within 5% the one with the least code.
+"""The rule of every choice: the least code among the kernels within 5% of the fastest.
 
 After code bytes, equal kernels differ in table bytes, then in axes not at their defaults, then in
 name. So the same figures always give the same choice. What a class of lengths is, `classes` says;
@@ -14,7 +14,7 @@ from ghashgen.records.core import TIE
 Simplicity = tuple[int, int, int, str]
 """Code bytes, table bytes, axes not at their defaults, name: less is simpler."""
 
-RULE = "the fastest, or of those within 5% of it the one with the least code"
+RULE = "the one with the least code among those within 5% of the fastest"
 """The rule in words, for every page and message."""
 
 T = TypeVar("T")

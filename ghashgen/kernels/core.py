@@ -327,6 +327,8 @@ class Family(Generic[K]):
     """
 
     name: str
+    order: int
+    """Its place among the families: a choice that fits several makes kernels of the first."""
     title: str
     axes: tuple[Axis, ...]
     make: Callable[..., K]

@@ -17,7 +17,7 @@ from ghashgen.support.registry import exported, found
 DEFAULT = "hash"
 """The default family of files and choices."""
 
-SHARED = ("aes",)
+SHARED = ("aes", "bytes")
 """Folders that are parts of families, and none themselves."""
 
 
@@ -31,8 +31,8 @@ def families() -> Mapping[str, Family[Any]]:
 
 
 def in_order() -> tuple[Family[Any], ...]:
-    """Return every family, the default one first."""
-    return tuple(sorted(families().values(), key=lambda each: (each.name != DEFAULT, each.name)))
+    """Return every family in its place, the default one first."""
+    return tuple(sorted(families().values(), key=lambda family: (family.order, family.name)))
 
 
 def facet_of(family: str, facet: str) -> Any:

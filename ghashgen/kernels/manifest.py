@@ -205,9 +205,16 @@ def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
         "generator": f"ghashgen {__version__}",
         "licence": "MIT OR CC0-1.0",
         "companions": dict(sorted(companions.items())),
-        "kernels": [to_builtins(entry) for entry in sorted(entries, key=lambda entry: entry.name)],
     }
-    return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
+    kernels = (_lines(to_builtins(e)) for e in sorted(entries, key=lambda entry: entry.name))
+    listed = ",\n".join(kernels)
+    return f'{_lines(body)[:-2]},\n"kernels": [\n{listed}\n]\n}}\n'
+
+
+def _lines(fields: Mapping[str, Any]) -> str:
+    """Return an object with one line for each field."""
+    lines = (f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in fields.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def read(folder: Path) -> Manifest | None:

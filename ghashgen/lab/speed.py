@@ -68,8 +68,8 @@ def _legend() -> str:
         "runs' medians. Kernels and peers run in turns, in one process on one core.",
         "**spread**: from the lowest first to the highest third quartile of the runs, in percent "
         "of the cycles.",
-        "**kernel**: the one that `ghashgen recommend` names for the length, and the dispatcher "
-        f"takes: {RULE}.",
+        "**kernel**: the one that `ghashgen recommend` names and the dispatcher takes for the "
+        f"length: {RULE}.",
         "**ratio**: the time of the best peer divided by that of the kernel. Above 1 the kernel is "
         "faster.",
         "**chained**: the ratio where each call waits for the result of the one before.",
@@ -77,7 +77,7 @@ def _legend() -> str:
         "lengths.",
         "**open**, **text alone**: the ratio for opening messages, and for encrypting and hashing "
         "without AAD, lengths and tag.",
-        f"{MARK}: the kernel had other code when it was measured than is checked in now.",
+        f"{MARK}: the kernel's code has changed since it was measured.",
         "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
         "that have one kernel. Its cycles are those of the first and the last "
         "length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, 594 "

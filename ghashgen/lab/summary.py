@@ -17,7 +17,7 @@ from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.check.ledger import provable, unrecorded
 from ghashgen.check.ledger import theorems as proved_theorems
-from ghashgen.check.trusted import Part, second_line, trusted_parts
+from ghashgen.check.trusted import Part, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, in_order
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
@@ -116,8 +116,6 @@ class Summary:
     proved: Proved | None
     trusted: tuple[Part, ...]
     """The parts of this package that the proofs of the bytes rest on."""
-    second: Part
-    """The part that can only refuse."""
     hashes: tuple[Standing, ...]
     """One for each measured CPU."""
     messages: tuple[Standing, ...]
@@ -143,7 +141,6 @@ def gather(root: Path) -> Summary:
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS, entries),
         trusted=trusted_parts(),
-        second=second_line(),
         hashes=load_standings(root, kernels, DEFAULT),
         messages=load_standings(root, kernels, AES_GCM.family),
         goals=load_goals(root / AES_GCM.folder),
@@ -188,10 +185,10 @@ def _costs(kernels: list[manifest.Entry]) -> Iterable[Cost]:
     found: dict[tuple[str, int, str], Cost] = {}
     for entry in kernels:
         axes, group = entry.axes, entry.counts.group
+        if axes.get("op") != GHASH:
+            continue
         key = entry.isa, int(axes["blocks"]), str(axes["multiply"])
         if axes["blocks"] not in GROUPS or axes["multiply"] not in MULTIPLIES:
-            continue
-        if axes.get("op") != GHASH:
             continue
         cost = Cost(*key, entry.name, group.instructions, group.classes["clmul"])
         if key not in found or cost.instructions < found[key].instructions:
@@ -235,7 +232,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Theorems",
         wrapped(_proved_text(summary.proved, names)),
         _theorems_text(summary.families),
-        _trusted_text(summary.trusted, summary.second),
+        _trusted_text(summary.trusted),
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
@@ -286,29 +283,22 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
     )
 
 
-def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
+def _trusted_text(parts: tuple[Part, ...]) -> str:
     title = wrapped(
-        "A proof of the bytes rests on all Python that the prover imports. The second line, which "
-        "runs behind an induction, is counted apart. Lines of code are without comments, "
+        "A proof of the bytes rests on all Python that the prover imports, without the "
+        "search. Lines of code are without comments, "
         "docstrings and blank lines. SOUNDNESS.md, section 5, names the other packages and tools."
     )
-    gcm, *shared = parts
+    aes, *shared = parts
     of_hash = _sum_of("what a proof of a hash rests on", *shared)
-    rests = _sum_of("what a proof of AES-GCM rests on", of_hash, gcm)
+    rests = _sum_of("what a proof of AES-CTR or AES-GCM rests on", of_hash, aes)
     rows = [
         (
             p.name,
             ", ".join(f"`{place}`" for place in p.where),
             *map(str, (p.files, p.code, p.lines)),
         )
-        for p in (
-            *shared,
-            of_hash,
-            gcm,
-            rests,
-            second,
-            _sum_of("all that is loaded", rests, second),
-        )
+        for p in (*shared, of_hash, aes, rests)
     ]
     columns = ("part", "files", ">number", ">lines of code", ">all lines")
     return f"{title}\n\n" + markdown_table(columns, rows)

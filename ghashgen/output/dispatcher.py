@@ -120,6 +120,7 @@ def render_dispatch(
     values = {
         "library": library + part,
         "base": library,
+        "title": families()[family].title,
         "conventions": conventions,
         "features": FEATURES,
         "functions": known_functions,

@@ -34,6 +34,9 @@ PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
 pieces of 1 KiB, with its tag compared at the end.
 """
 
+CRYPT = "crypt"
+"""AES-CTR: independent texts, each from a counter block of its own."""
+
 HASH_EDGES: Mapping[str, str] = MappingProxyType({"edge": "edge-mapped", "null": "empty"})
 """Modes of GHASH about placement in memory, each with its baseline: an input that ends where mapped
 memory ends, and one at the same place in a page with a mapped page behind it; a null pointer with
@@ -73,7 +76,7 @@ _PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES)
 EDGE_LARGEST = 2048
 """The longest message, in bytes, in the modes about placement."""
 
-MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, *_PLACED)
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, CRYPT, *_PLACED)
 """Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
@@ -110,11 +113,6 @@ SIZES = (16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1500, 4096, 16384, 65536,
 QUICK_SIZES = (16, 64, 256, 1024, 4096, 16384)
 """The sizes of a first look."""
 
-KINDS = ("kernel", "peer", "portable", "interface")
-"""Kinds of subject: an emitted kernel; another library's kernel; C without a carry-less multiply; a
-library as its user calls it (not comparable with a kernel, because its time includes the call).
-"""
-
 
 @dataclass(frozen=True)
 class Subject:
@@ -122,6 +120,9 @@ class Subject:
 
     name: str
     kind: str
+    """One of "kernel" (emitted), "peer" (another library's), "portable" (C without a carry-less
+    multiply), "interface" (a library as its user calls it; its time includes the call).
+    """
     table_bytes: int = 0
     digest: str = ""
     needs: tuple[str, ...] = ()

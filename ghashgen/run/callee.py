@@ -32,8 +32,6 @@ class Exported:
     """Its length counts units of this many bytes."""
     multiple: int = 1
     """Its length in bytes is a multiple of this."""
-    shared: bool = False
-    """Whether its output is always its input's memory; nothing is stated about separate buffers."""
 
     @property
     def stride(self) -> int:

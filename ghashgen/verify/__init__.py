@@ -6,19 +6,21 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 `ghashgen.algebra.ops.forms`. From the ground up, each folder importing those before it:
 
 - core: values. term, terms, kinds: hash-consed data with exact forms; variables: which of them are
-  in a term; values: lengths with a named unknown, pointers; lengths: claims compared with what was
-  shown; refutation, explanation: how a wrong kernel is reported.
-- x86_64: the machine. elf, elf_kinds, elf_notes: an object file as sections and references;
-  decoding, flow: from bytes to instructions with one reading, their graph and live registers;
-  memory, machine, flags, operands, rows: the executor; dataflow, abi, wipe: constant time, calling
-  convention, secrets left behind.
-- engine: drives a proof for any family. family: what a family of kernels provides; entry: buffers
-  and arguments; prover: one run; cut: what a loop's head keeps; induction: all other lengths;
-  behind: a sample of the induction's lengths, executed; stretches: caches work for that; plans:
-  which of these, in which order.
-- hash: GHASH and POLYVAL. spec: what a kernel claims; operations, entry: what its functions mean;
-  entries: what its table holds; naming: values that get names; absorbing, ahead: what it keeps at a
-  cut; power, exponents: all exponents; difference: explains a refutation in reports, and is not
-  imported by the prover.
+  in a term; numbers, linear: numbers with unknowns, and what is known of these; values: pointers;
+  words, opaque: sums modulo 2^32 and the S-box; limits: which lengths there are; refutation,
+  explanation: how a wrong kernel is reported.
+- machine: what every target has. target: what differs, as one value; image: an object file as
+  sections and references; memory, regions, machine, flags: the state of the executor; convention,
+  wipe: the check at the return, secrets left behind.
+- x86_64: a target. elf, elf_kinds, elf_notes: reads an object file; decoding, uses: from bytes to
+  instructions with one reading, and the registers that they use; operands, rows, conditions: what
+  they do; dataflow, abi: constant time, calling conventions; target: all of it as one value.
+- rules: states, assertions and the rules by which a certificate is checked.
+- meaning: what each function means, put together of parts.
+- statements: what an object claims, for each family of kernels.
+- checking, certified: check a function by given certificates, or by ones that are searched; chosen:
+  runs at chosen lengths; theorems: what is proved, in words.
+- search: proposes certificates. Nothing rests on it.
+- difference: explains a refutation in reports; the prover does not import it.
 - prove: `prove_object`, the entry point. It knows no family: a statement brings its own.
 """

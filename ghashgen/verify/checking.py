@@ -3,42 +3,59 @@
     check_object(Path("kernel.o"), spec, json.loads(text))
 
 Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
-plain data, one for each function by its symbol:
+plain data, one for each function:
 
     {"schema": 1, "functions": {"gcm_seal": certificate, "gcm_open": certificate}}
 
-The form of a certificate stands in `ghashgen.verify.rules.assertion`.
+The form of a certificate stands in `ghashgen.verify.rules.assertion`. That of a function that
+aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one
+for each value that the stack pointer may have at the entry, modulo 64.
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.regions import ROUNDED
+from ghashgen.verify.machine.target import Target
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
-from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image, load_image
-from ghashgen.verify.x86_64.machine import text_of as nasm_text
+from ghashgen.verify.rules.check import MOST_STEPS, Checker
+from ghashgen.verify.statements.core import Function, Statement
+from ghashgen.verify.x86_64.elf import load_image
 
 SCHEMA = 1
+
+ALIGNED = 64
+"""Bytes to which a function may align its frame itself, at most."""
+
+NOTHING: dict[str, object] = {"assertions": {}}
+"""The certificate of a run that is not cut."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What has been checked of a function: for which numbers, and what that took."""
+
+    numbers: str
+    steps: int
+    cases: int
+    returns: int
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One function that has been checked, and what that took."""
+    """One function that has been checked."""
 
     symbol: str
     operation: str
-    steps: int
-    cases: int
-    returns: int
+    way: Way
 
 
 def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
@@ -69,31 +86,133 @@ def check_function(
     """
     symbol = function.symbol
     try:
+        spec.meaning(function)
         if symbol not in certificates:
             raise unsupported(f"no certificate of {symbol}")
-        return _check(image, function, meaning_of(spec, function), certificates[symbol])
+        way = check_way(image, lambda: spec.meaning(function), certificates[symbol])
     except Refutation as error:
         error.symbol = symbol
         raise
+    return Checked(symbol, function.operation, way)
 
 
-def _check(image: Image, function: Function, meaning: Meaning, certificate: object) -> Checked:
-    try:
-        checker = Checker(image, meaning, read_certificate(certificate))
+def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:
+    """Check a function in one way, for every place that its stack may have.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    match certificate:
+        case {"stack": dict(cases), **rest} if not rest:
+            aligned = residues(image.target)
+            if cases.keys() != aligned.keys():
+                raise unsupported(f"cases of the stack pointer modulo {ALIGNED} are missing or odd")
+            return all_of([check_case(image, meaning(), cases[k], aligned[k]) for k in cases])
+    return check_case(image, meaning(), certificate)
+
+
+def residues(target: Target) -> dict[str, tuple[int, int]]:
+    """Return what the stack pointer may be modulo 64 at the entry: each is a case by itself."""
+    step, first = target.stack_align
+    return {str(k): (ALIGNED, k) for k in range(first, ALIGNED, step)}
+
+
+def check_case(
+    image: Image, meaning: Meaning, certificate: object, align: tuple[int, int] | None = None,
+    most: int = MOST_STEPS,
+) -> Way:  # fmt: skip
+    """Check a function in one way, the stack pointer at its entry being so aligned: without
+    `align`, as the convention says. `most` is how many instructions there may be between two cuts.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    with _judging(image, meaning):
+        checker = Checker(image, meaning, read_certificate(certificate), align)
+        checker.most = most
         checker.check()
+        return Way(_numbers(meaning), checker.steps, checker.runs, checker.returns)
+
+
+def run_at(
+    image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int],
+    most: int = MOST_STEPS,
+) -> Way:  # fmt: skip
+    """Run a function in one way from its entry to its return, its numbers being these.
+
+    Without an unknown no certificate is needed. `most` is how many instructions it may take.
+
+    Raises:
+        Refutation: it is wrong there, or is not followed; `numbers` says where.
+    """
+
+    def fixed() -> Meaning:
+        return replace(meaning(), numbers={n: (v, v) for n, v in numbers.items()})
+
+    try:
+        try:
+            way = check_case(image, fixed(), NOTHING, most=most)
+        except Refutation as error:
+            if ROUNDED not in error.message:
+                raise
+            # It asks how its stack is aligned.
+            way = check_way(image, fixed, {"stack": dict.fromkeys(residues(image.target), NOTHING)})
     except Refutation as error:
+        error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
+        raise
+    if not way.returns:
+        raise unsupported("there may be no such numbers")
+    return way
+
+
+def all_of(ways: Sequence[Way]) -> Way:
+    """Return what several checks of one way took together."""
+    steps, cases, returns = (
+        sum(getattr(way, name) for way in ways) for name in ("steps", "cases", "returns")
+    )
+    return Way(ways[0].numbers, steps, cases, returns)
+
+
+@contextmanager
+def _judging(image: Image, meaning: Meaning) -> Iterator[None]:
+    """Name the instruction of a refutation; let limits of the machine be one."""
+    try:
+        yield
+    except Refutation as error:
+        if error.difference is not None:
+            said = partial(_instruction, image)
+            error.difference = replace(error.difference, instruction=said)
         if error.at is not None:
-            with suppress(Refutation, GhashgenError):
-                error.instruction = nasm_text(decode(image, error.at))
+            error.instruction = _instruction(image, error.at)
         raise
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
         meaning.terms.clear()
-    return Checked(
-        function.symbol, function.operation, checker.steps, checker.runs, checker.returns
+
+
+def _instruction(image: Image, at: int) -> str:
+    try:
+        return image.target.text(image, at)
+    except (Refutation, GhashgenError):
+        return ""
+
+
+def _numbers(meaning: Meaning) -> str:
+    """Return in words for which numbers a function was checked: all that its facts begin with."""
+    unit = meaning.multiple
+    spans = {
+        name: str(low * unit) if low == high else f"{low * unit}..{(high + 1) * unit - 1}"
+        for name, (low, high) in meaning.numbers.items()
+    }
+    every = (
+        spans["length"]
+        if [*spans] == ["length"]
+        else ", ".join(f"{name} = {span}" for name, span in spans.items())
     )
+    every += f", multiples of {unit}" if unit > 1 else ""
+    return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
 
 
 def text_of(certificates: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@
 
 #include "../kernel.h"
 
-/* What is called in a loop, and what it waits for; see loops.h and gcm_loops.h. */
+/* What is called in a loop, and what it waits for; see loops.h, gcm_loops.h and ctr_loops.h. */
 enum bench_kind {
     BENCH_THROUGHPUT,
     BENCH_LATENCY,
@@ -22,6 +22,7 @@ enum bench_kind {
     BENCH_TEXT,
     BENCH_SEAL_PIECES,
     BENCH_OPEN_PIECES,
+    BENCH_CRYPT,
     BENCH_KINDS
 };
 
@@ -107,12 +108,15 @@ typedef void bench_loop(const struct bench_subject *, const struct bench_work *)
 
 struct bench_subject {
     const char *name, *kind; /* kind: "kernel", "portable" or "peer" */
+    const char *family;      /* NULL: "gcm" with a key, else "hash" (bench_family) */
     uint64_t needs;          /* CPU_* bits */
     size_t table_bytes, table_align;
-    unsigned key_bits; /* of AES in AES-GCM; 0: GHASH */
+    unsigned key_bits; /* of AES in AES-GCM or AES-CTR; 0: GHASH */
+    size_t place;      /* of its way's own */
     int whole_blocks;  /* its text must be a multiple of 16 bytes */
     kernel_entry init, update; /* called by the loops in the subject's own way */
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
+    kernel_entry crypt;            /* likewise, of AES-CTR */
     kernel_entry start, aad, seal_more, seal_end, open_more, open_end; /* a message in pieces */
     const kernel_entry *calls; /* for a way with other functions, listed in its header */
     bench_loop *loops[BENCH_KINDS]; /* NULL for kinds that it does not support */
@@ -128,7 +132,15 @@ struct bench_subject {
                             const uint8_t tag[16]);
     void (*call_text)(const struct bench_subject *, const struct bench_work *, uint8_t counter[16],
                       uint8_t x[16]);
+    /* AES-CTR. */
+    void (*call_crypt)(const struct bench_subject *, const struct bench_work *, uint8_t counter[16]);
 };
+
+/* The family whose kernels a subject is compared with. */
+static inline const char *bench_family(const struct bench_subject *s)
+{
+    return s->family ? s->family : s->key_bits ? "gcm" : "hash";
+}
 
 /* Whether a subject takes messages of this size in this mode. */
 static inline int bench_takes(const struct bench_subject *s, const struct bench_mode *mode,
@@ -146,6 +158,8 @@ struct bench_peers {
 extern const struct bench_peers bench_openssl __attribute__((weak));
 extern const struct bench_peers bench_ipsecmb __attribute__((weak));
 extern const struct bench_peers bench_openssl_evp __attribute__((weak));
+extern const struct bench_peers bench_openssl_ctr __attribute__((weak));
+extern const struct bench_peers bench_ipsecmb_ctr __attribute__((weak));
 extern const struct bench_peers bench_openssl_stitched __attribute__((weak));
 
 /* Every subject linked in; the table stays valid. */

@@ -1,4 +1,4 @@
-/* Every subject of AES-GCM must give what the judge gives, at each size, before anything is measured. */
+/* Every subject of AES-GCM or AES-CTR must give what the judge gives, at each size, before anything is measured. */
 #include "gcm_judge.h"
 #include "measure.h"
 
@@ -37,6 +37,15 @@ static int takes_text(const struct bench_subject *s, const struct bench_work *w,
     return memcmp(w->out, w->sealed, w->len) == 0 && memcmp(x, wanted, 16) == 0;
 }
 
+static int crypts(const struct bench_subject *s, const struct bench_work *w)
+{
+    uint8_t counter[16] = {[15] = 2};
+    memcpy(counter, w->counters, 12);
+    memset(w->out, 0, w->len);
+    s->call_crypt(s, w, counter);
+    return memcmp(w->out, w->sealed, w->len) == 0;
+}
+
 static int takes_these(const struct bench_subject *s, const struct bench_work *w)
 {
     uint8_t tag[16] = {0}, wrong[16];
@@ -68,8 +77,8 @@ static int is_right(const struct plan *plan, const struct bench_subject *s,
 {
     int takes = s->loops[BENCH_TEXT] && !(s->whole_blocks && w->len % 16);
     return (!s->call_seal_pieces || takes_pieces(plan, s, *w)) &&
-           (!s->call_seal || seals(s, w)) && (!s->call_open || opens(s, w)) &&
-           (!takes || takes_text(s, w, key));
+           (!s->call_crypt || crypts(s, w)) && (!s->call_seal || seals(s, w)) &&
+           (!s->call_open || opens(s, w)) && (!takes || takes_text(s, w, key));
 }
 
 /* What a mode calls, where its buffers lie. */

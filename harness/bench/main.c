@@ -32,6 +32,8 @@ static int list(void)
         json_string(all[i].name);
         printf(", \"kind\": ");
         json_string(all[i].kind);
+        printf(", \"family\": ");
+        json_string(bench_family(&all[i]));
         printf(", \"table_bytes\": %zu, \"key\": %u, \"needs\": ", all[i].table_bytes,
                all[i].key_bits);
         write_features(all[i].needs);

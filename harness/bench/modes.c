@@ -45,6 +45,7 @@ const struct bench_mode bench_modes[] = {
     {"pieces-1k", BENCH_SEAL_PIECES, PIECES(1024)},
     {"pieces-16k", BENCH_SEAL_PIECES, PIECES(16384)},
     {"open-pieces-1k", BENCH_OPEN_PIECES, PIECES(1024)},
+    {"crypt", BENCH_CRYPT, .bytes = BENCH_ANY},
 };
 const size_t bench_mode_count = sizeof bench_modes / sizeof bench_modes[0];
 _Static_assert(sizeof bench_modes / sizeof bench_modes[0] <= BENCH_MODES, "a plan has room for all");

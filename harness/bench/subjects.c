@@ -1,4 +1,5 @@
 /* The list of subjects: portable kernels, emitted kernels, then the peers found and given. */
+#include "ctr_subjects.h"
 #include "gcm_subjects.h"
 #include "ghash.h"
 #include "loops.h"
@@ -15,10 +16,16 @@ BENCH_LOOPS(native, NATIVE_INIT, NATIVE_UPDATE)
 static struct bench_subject subjects[ROOM];
 static size_t filled;
 
+/* The function that a kernel of each family must have, besides init. */
+static kernel_entry works(const struct ghashgen_kernel *k)
+{
+    kernel_entry crypt = kernel_function(k, "crypt");
+    return crypt ? crypt : kernel_function(k, k->key_bits ? "encrypt" : "update");
+}
+
 static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
 {
-    if (filled == ROOM || kernel_is_win64(k) || !kernel_function(k, "init") ||
-        !kernel_function(k, k->key_bits ? "encrypt" : "update"))
+    if (filled == ROOM || kernel_is_win64(k) || !kernel_function(k, "init") || !works(k))
         return;
     struct bench_subject *s = &subjects[filled++];
     *s = (struct bench_subject){
@@ -33,6 +40,7 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .seal = kernel_function(k, "seal"),
         .open = kernel_function(k, "open"),
         .text = kernel_function(k, "encrypt"),
+        .crypt = kernel_function(k, "crypt"),
         .start = kernel_function(k, "start"),
         .aad = kernel_function(k, "aad"),
         .seal_more = kernel_function(k, "encrypt_more"),
@@ -40,7 +48,9 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .open_more = kernel_function(k, "decrypt_more"),
         .open_end = kernel_function(k, "verify"),
     };
-    if (s->key_bits)
+    if (s->crypt)
+        ctr_fill(s);
+    else if (s->key_bits)
         gcm_fill(s);
     else
         native_fill(s);
@@ -64,6 +74,8 @@ const struct bench_subject *bench_subjects(size_t *count)
         add_peers(&bench_openssl_evp);
         add_peers(&bench_openssl_stitched);
         add_peers(&bench_ipsecmb);
+        add_peers(&bench_openssl_ctr);
+        add_peers(&bench_ipsecmb_ctr);
         add_peers(&bench_given);
     }
     *count = filled;

@@ -1,45 +1,16 @@
-"""GCM as in SP 800-38D: sections 6.2, 6.5 (GCTR), 7.1 (GCM-AE) and 7.2 (GCM-AD).
+"""GCM as in SP 800-38D: sections 7.1 (GCM-AE) and 7.2 (GCM-AD).
 
 The block cipher is a function of one 16-byte block, with the key inside. All strings are whole
 bytes. The upper bounds on lengths (2^39 - 256 bits of plaintext, 2^64 - 1 of IV and AAD, section
 5.2.1.1) are not checked, because no Python test can reach them.
 """
 
-from collections.abc import Callable
-
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block, xor_blocks
+from ghashgen.algebra.field.bitorder import require_block
+from ghashgen.algebra.field.counter import BlockCipher, gctr, inc32
 from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash, pad16
-
-BlockCipher = Callable[[bytes], bytes]
-"""The forward cipher function CIPH_K: 16 bytes to 16 bytes."""
 
 TAG_BYTES = (16, 15, 14, 13, 12, 8, 4)
 """The tag lengths of section 5.2.1.2, in bytes."""
-
-
-def inc32(block: bytes) -> bytes:
-    """inc_32 of section 6.2: the rightmost 32 bits plus 1 mod 2^32, the leftmost 96 unchanged.
-
-    Raises ValueError unless block has 16 bytes.
-    """
-    require_block(block)
-    counter = int.from_bytes(block[12:], "big")
-    return block[:12] + ((counter + 1) % 2**32).to_bytes(4, "big")
-
-
-def gctr(cipher: BlockCipher, icb: bytes, data: bytes) -> bytes:
-    """GCTR_K(ICB, X): Algorithm 3 of section 6.5; as many bytes as data, possibly none.
-
-    Raises ValueError unless icb, the initial counter block, has 16 bytes.
-    """
-    require_block(icb)
-    counter_block = icb
-    output = b""
-    for start in range(0, len(data), BLOCK_BYTES):
-        chunk = data[start : start + BLOCK_BYTES]
-        output += xor_blocks(chunk, cipher(counter_block)[: len(chunk)])
-        counter_block = inc32(counter_block)
-    return output
 
 
 def length_block(aad_bytes: int, text_bytes: int) -> bytes:

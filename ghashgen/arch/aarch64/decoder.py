@@ -16,7 +16,6 @@ _SIZES = {"q": 16, "v": 16, "d": 8, "s": 4, "x": 8, "w": 4}
 """Bytes of a register by the first letter of its name."""
 _OTHER_NAMES = {"fp": "x29", "lr": "x30", "wsp": "sp"}
 _ZERO = ("xzr", "wzr")
-_NOTHING = ("hint", "nop", "bti")
 _PAIRS = ("ldp", "stp")
 
 

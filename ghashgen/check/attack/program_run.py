@@ -23,8 +23,8 @@ from ghashgen.run.emulate.layout import IMAGE_BASE
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.prove import prove_image
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from ghashgen.verify.x86_64.elf import load_image
 
 POWERS = 4

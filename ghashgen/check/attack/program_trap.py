@@ -176,7 +176,7 @@ def make(rng: random.Random, group: int) -> Trap:
     decides.
     """
     behind = 2 * group + 32
-    # Only from two, three or four groups on is a length unknown to the induction.
+    # Beyond some groups a length is only an unknown number.
     low = rng.choice((0, group, behind, *[3 * group, 4 * group] * 3))
     bounds = (low + 16, low + 32, low + group)
     high = rng.choice([None, None, *(bound for bound in bounds if bound <= 4 * group)])

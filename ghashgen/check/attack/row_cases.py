@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from iced_x86 import (
@@ -16,16 +16,19 @@ from iced_x86 import (
 )
 
 from ghashgen.check.attack.valued import ValuedTerms
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import M64, RANGES, Arithmetic, Pointer
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, Flags, of_difference
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
+from ghashgen.verify.core.values import M64, Pointer
+from ghashgen.verify.machine.flags import Flags, of_difference
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
+from ghashgen.verify.x86_64.target import X86_64
 
 K = OpCodeOperandKind
 FLAG_BITS = {"b": 0, "e": 6, "s": 7, "o": 11}
@@ -234,11 +237,11 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
         return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
 
     region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
-    memory = Memory(terms, Image((), {}), [region])
+    memory = Memory(terms, Image(X86_64, (), {}), [region])
     m = Machine(terms, memory, [*state.gpr], [*state.vec], [*state.mask])
     m.gpr[6] = Pointer(BUFFER, START)
     a, b = state.flags
-    m.flags = of_difference(RANGES, a, b, 64, m.memory.inside)
+    m.flags = of_difference(m.facts, a, b, 64, m.memory.inside)
     for index, name in (symbolic or {}).items():
         m.vec[index] = tuple(terms.variable(f"{name}{k}") for k in range(4))
     return m
@@ -269,14 +272,14 @@ class Asked:
     """Flags of which a condition asks, without a machine."""
 
     flags: Flags
-    facts: Arithmetic = RANGES
+    facts: Facts = field(default_factory=Facts)
     at: int = 0
 
 
 def initial_flags(state: State) -> int:
     """Return RFLAGS with the modelled bits set."""
     a, b = state.flags
-    asked = Asked(of_difference(RANGES, a, b, 64, lambda pointer: False))
+    asked = Asked(of_difference(Facts(), a, b, 64, lambda pointer: False))
     return 2 | sum(CONDITIONS[c](asked) << bit for c, bit in FLAG_BITS.items())
 
 

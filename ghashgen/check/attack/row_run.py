@@ -22,8 +22,9 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term, secret
 from ghashgen.verify.core.values import M64, Pointer
-from ghashgen.verify.x86_64.flags import Flags, Open, Why
-from ghashgen.verify.x86_64.machine import LANES, Machine
+from ghashgen.verify.machine.flags import Flags, Open, Why
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.x86_64.machine import LANES
 from ghashgen.verify.x86_64.rows.table import step_of
 
 FLAG_BITS = {"carry": 0, "zero": 6, "sign": 7, "overflow": 11}

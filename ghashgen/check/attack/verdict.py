@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.telling import telling_lengths
+from ghashgen.verify.statements.core import Statement
 
 SECONDS = 120
 """Longer than any kernel's proof takes."""
@@ -32,14 +32,6 @@ class Verdict:
     """The unexpected exception that ended the prover."""
     late: bool = False
     """No verdict came in time."""
-
-
-def telling_lengths(blocks: int) -> list[int]:
-    """Return lengths in bytes on both sides of every boundary of the control flow."""
-    group = blocks * BLOCK_BYTES
-    around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
-    lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
-    return sorted(lengths | {max(0, base - 1) for base in around})
 
 
 def verdict(

@@ -9,8 +9,8 @@ from msgspec import Struct
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.hash.spec import FunctionSpec
+from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.statements.hash import FunctionSpec
 
 S = TypeVar("S", bound=Statement)
 F = TypeVar("F", bound=FunctionSpec)

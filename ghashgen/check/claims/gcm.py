@@ -1,4 +1,4 @@
-"""What AES-GCM kernels claim (`ghashgen.verify.gcm.spec`)."""
+"""What AES-GCM kernels claim (`ghashgen.verify.statements.gcm`)."""
 
 from msgspec import Struct
 
@@ -11,13 +11,7 @@ from ghashgen.check.claims.core import (
     functions_stated,
 )
 from ghashgen.check.claims.hash import order_of
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec, parse_cell
-
-
-class GcmFunctionStated(FunctionStated, frozen=True, forbid_unknown_fields=True):
-    """A function, listed under its operation's name."""
-
-    in_place: bool = False
+from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec, parse_cell
 
 
 class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,7 +24,7 @@ class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
     order: str
     blocks: int
     cells: tuple[str, ...]
-    functions: dict[str, GcmFunctionStated]
+    functions: dict[str, FunctionStated]
     table_bytes: int | None = None
     table_align: int = 16
     wipe: bool = False

@@ -1,4 +1,4 @@
-"""What GHASH and POLYVAL kernels claim (`ghashgen.verify.hash.spec`)."""
+"""What GHASH and POLYVAL kernels claim (`ghashgen.verify.statements.hash`)."""
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from ghashgen.check.claims.core import (
     functions_stated,
 )
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec, parse_cell, power_major
+from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec, parse_cell, power_major
 
 
 class HashFile(Struct, frozen=True, forbid_unknown_fields=True):

@@ -91,8 +91,6 @@ def faults(
         function = own.function
         given = [each for each in chosen.get(function.name, ()) if own.takes(each)]
         cases = [*given, *_cases(callee, own, table)]
-        if own.shared:
-            cases = [in_place(function, case) for case in cases]
         if filled := _filled(function):
             try:
                 (left,) = call(function.name, cases[:1], False)
@@ -219,12 +217,12 @@ def _batches(
     starts = [[_moved(x, 0, True) for x in case] for case in cases]
     yield Batch("buffers against the pages before them", starts, every)
     yield Batch("upper halves of vector registers in use", starts, every, dirty=True)
-    if may_share and not own.shared:
+    if may_share:
         for side, apart in (("behind", cases), ("before", starts)):
             shared = [in_place(function, call) for call in apart]
             yield Batch(f"in place, against the pages {side}", shared, every)
     for at, param in enumerate(function.params):
-        if isinstance(param.size, Word) or (own.shared and param.name in may_share):
+        if isinstance(param.size, Word):
             continue
         align = table_align if isinstance(param.size, Table) else param.align
         for at_start in (False, True):

@@ -1,4 +1,4 @@
-"""What validation uses of pyca/cryptography: AES on a block, AES-GCM and AES-GCM-SIV.
+"""What validation uses of pyca/cryptography: AES on a block, in counter mode, AES-GCM, AES-GCM-SIV.
 
 Every function raises GhashgenError if the extra `validate` is not installed.
 """
@@ -23,6 +23,15 @@ def decrypt_block(key: bytes, block: bytes) -> bytes:
 
     context = Cipher(algorithms.AES(key), modes.ECB()).decryptor()
     return context.update(block) + context.finalize()
+
+
+def ctr(key: bytes, counter: bytes, text: bytes) -> bytes:
+    """Return a text in counter mode, from a counter block that is one number of 128 bits."""
+    require("validate")
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    context = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
+    return context.update(text) + context.finalize()
 
 
 def gcm(key: bytes, iv: bytes, plaintext: bytes, aad: bytes) -> bytes:

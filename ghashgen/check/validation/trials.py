@@ -67,7 +67,7 @@ class Trial:
         function, name = own.function, table_of(own.function)
         given = {**self.given, name: table} if name and table is not None else self.given
         made = arguments_of(callee, self.function, given)
-        if self.in_place or own.shared:
+        if self.in_place:
             made = in_place(function, made)
         if self.at_start:
             made = tuple(

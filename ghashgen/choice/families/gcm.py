@@ -94,6 +94,18 @@ QUESTION = Question(
     by_length=(SHORT, RECORDS, BULK),
     longest=MOST_TEXT,
     limit="a text of AES-GCM ends at 2^36 - 32 bytes (SP 800-38D)",
+    ways={
+        "seal": "messages sealed back to back",
+        "open": "messages opened back to back",
+        "seal-latency": "messages sealed that wait for each other",
+        "open-latency": "messages opened that wait for each other",
+        IMIX: "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
+        TEXT: "parts of messages back to back",
+        "pieces-16": "a message of 64 KiB sealed in pieces of 16 bytes",
+        "pieces-1k": "a message of 64 KiB sealed in pieces of 1 KiB",
+        "pieces-16k": "a message of 64 KiB sealed in pieces of 16 KiB",
+        "open-pieces-1k": "a message of 64 KiB opened in pieces of 1 KiB",
+    },
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",
 )

@@ -23,7 +23,6 @@ from ghashgen.kernels.selection import (
     all_axes,
     catalogue,
     look_up,
-    look_up_of,
     values_of,
 )
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
@@ -31,7 +30,6 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
-K = TypeVar("K", bound=Point)
 
 NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
 
@@ -117,15 +115,7 @@ def chosen_kernels(choice: Choice, facet: str = "") -> Selection[Point]:
 
     A verb works on families that bring `facet`.
     """
-    return _said(look_up(choice, facet))
-
-
-def chosen_of(kind: type[K], choice: Choice) -> Selection[K]:
-    """Return the chosen kernels of one family, for verbs that work on one family alone."""
-    return _said(look_up_of(kind, choice))
-
-
-def _said(found: Selection[K]) -> Selection[K]:
+    found = look_up(choice, facet)
     reasons: dict[str, list[str]] = {}
     for item in found.left_out:
         reasons.setdefault(str(item.why), []).append(f"({item})")

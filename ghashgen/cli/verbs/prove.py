@@ -40,6 +40,11 @@ from ghashgen.support.wording import counted
 )
 @click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
 @click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only check the kept certificates; search nothing, use no verdict.",
+)
 @click.option("--no-cache", is_flag=True, help="Assemble and prove again, ignoring the cache.")
 @json_option
 def COMMAND(
@@ -53,25 +58,27 @@ def COMMAND(
     theorem: str | None,
     report: bool,
     write: bool,
+    check: bool,
     no_cache: bool,
     as_json: bool,
 ) -> None:
     """Prove kernels correct from their assembled bytes, for every key, state and message.
 
-    The prover decodes each kernel's functions and follows them for every length around the group
-    size. It proves longer messages by induction, and also follows a sample of them. It proves
-    result, memory, constant time, calling convention and, where the kernel has it, wipe.
+    The prover decodes each kernel's functions. A search proposes a certificate for each, and a
+    checker decides, for every length: result, memory, constant time, calling convention and, where
+    the kernel has it, wipe (docs/checker.md).
 
-    Verdicts are cached under build/proofs, sealed with a key of this user. Whatever changed or
-    fails its seal is proved again. The theorems about the catalogue must be those that
-    docs/expected-theorems.txt lists, for the lengths in docs/expected-lengths.txt, and must match
-    generated/PROOFS.json.
+    Certificates are kept under build/certificates, and used again as long as they are accepted.
+    --check only checks them. Verdicts are cached under build/proofs, sealed with a key of this
+    user. Whatever changed or fails its seal is proved again. The theorems about the catalogue must
+    be those that docs/expected-theorems.txt lists, for the lengths in docs/expected-lengths.txt,
+    and must match generated/PROOFS.json.
     """
     if identities or theorem:
-        if choice != Choice() or write or report:
+        if choice != Choice() or write or report or check:
             raise GhashgenError(
                 "identities belong to no kernel, so --identities and --theorem take no filters, "
-                "no --write and no --report",
+                "no --write, no --report and no --check",
                 "leave them out",
             )
         _identities(theorem, as_json)
@@ -85,8 +92,9 @@ def COMMAND(
         raise GhashgenError("--write records the whole catalogue", "leave out all other options")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance, no_cache)
-    with progress("prove", len(built)) as advance:
-        proved = proofs.prove(built, build_folder("proofs"), advance, no_cache)
+    folders = build_folder("proofs"), build_folder("certificates")
+    with progress("check" if check else "prove", len(built)) as advance:
+        proved = proofs.prove(built, *folders, advance, fresh=no_cache, check=check)
     verdicts = proved.verdicts
     if as_json:
         print_json(ledger.recorded(verdicts))
@@ -96,7 +104,7 @@ def COMMAND(
     else:
         _print(verdicts)
     _say_origin(proved)
-    _require(verdicts, whole)
+    _require(verdicts, whole, check)
     if not recorded:
         return
     path = default_out() / ledger.NAME
@@ -132,13 +140,6 @@ def _print(verdicts: list[Verdict]) -> None:
     proved = sum(verdict.proved for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
-    behind = [f.behind for verdict in verdicts for f in verdict.functions if f.behind]
-    ran: dict[str, int] = {}
-    for item in behind:
-        ran[item.unit] = ran.get(item.unit, 0) + item.numbers
-    again = " and ".join(counted(n, unit.removesuffix("s")) for unit, n in ran.items())
-    total, spent = (sum(item.seconds for item in items) for items in (verdicts, behind))
-    say(f"beyond the induction, {again} followed without it: {spent:.1f} of {total:.1f} s of work")
 
 
 def _say_origin(proved: proofs.Proved) -> None:
@@ -153,15 +154,16 @@ def _say_origin(proved: proofs.Proved) -> None:
         click.echo(f"verdicts are not cached: {proved.unsealed}", err=True)
 
 
-def _require(verdicts: list[Verdict], whole: bool) -> None:
+def _require(verdicts: list[Verdict], whole: bool, check: bool) -> None:
     failed = [verdict for verdict in verdicts if not verdict.proved]
     if failed:
         for verdict in failed:
             click.echo(verdict.report, err=True)
+        anew = "run ghashgen prove --no-cache, which searches for new ones"
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
             f"first {failed[0].kernel}",
-            "do not use them",
+            anew if check else "do not use them",
         )
     names = [kernel.name for kernel in _catalogue()]
     differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)

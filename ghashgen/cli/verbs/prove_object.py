@@ -1,6 +1,5 @@
 """ghashgen prove-object: prove any object file, whoever made it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import click
 
 from ghashgen.arch.registry import arches
-from ghashgen.check.certified import Certified
+from ghashgen.check.kept import read
 from ghashgen.check.proofs import statement
 from ghashgen.check.running import Ran, run
 from ghashgen.check.sampled import stranger
@@ -30,12 +29,12 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
-from ghashgen.verify.checking import by_name, text_of
-from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.engine.family import Statement
-from ghashgen.verify.hash.difference import explain
-from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.certified import Certified, names_of
+from ghashgen.verify.checking import text_of
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.statements.hash import KernelSpec
 
 
 def _conventions() -> tuple[str, ...]:
@@ -80,17 +79,17 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 @click.option(
     "--groups",
     callback=_numbers,
-    help="For random points: its group sizes in blocks, as 8,4,1. Default: found by trial.",
+    help="For random points: its group sizes in blocks, such as 8,4,1. Default: found by trial.",
 )
 @click.option(
     "--certificates",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON file of certificates. Functions that it names are checked by it alone.",
+    help="JSON file of certificates. The functions that it names are checked by these alone.",
 )
 @click.option(
     "--save-certificates",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the certificates that were searched and accepted to this JSON file.",
+    help="Write the certificates that were found and accepted to this JSON file.",
 )
 @choice_options
 @json_option
@@ -107,13 +106,13 @@ def COMMAND(
     choice: Choice,
     as_json: bool,
 ) -> None:
-    """Prove FILE.o correct from its bytes, then run it.
+    """Prove the object file OBJ correct from its bytes, then run it.
 
     State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
     of this project and --symbol.
 
-    A function that the prover refuses without showing it wrong is tried again: a certificate
-    is searched, and a checker decides (docs/checker.md).
+    A checker decides about each function by a certificate, which you give or a search proposes
+    (docs/checker.md).
 
     The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
     function at many lengths between guard pages, on this CPU or in an emulator, and compares with
@@ -124,8 +123,9 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    certified = Certified(_given(certificates), lambda line: click.echo(line, err=True))
-    certified.require_names(claimed)
+    given = read(certificates, "write them as docs/checker.md says") if certificates else {}
+    certified = Certified(given)
+    _require_names(given, claimed)
     proof = prove_object(obj, claimed, prove=certified.prove)
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
@@ -155,15 +155,13 @@ def COMMAND(
         raise GhashgenError(f"{obj} was not run: {ran.not_run}", "leave out --run")
 
 
-def _given(path: Path | None) -> Mapping[str, object]:
-    if path is None:
-        return {}
-    try:
-        return by_name(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError, Refutation) as error:
+def _require_names(given: Mapping[str, object], spec: Statement) -> None:
+    names = names_of(spec)
+    if odd := sorted(given.keys() - names):
         raise GhashgenError(
-            f"{path} has no certificates: {error}", "write them as docs/checker.md says"
-        ) from None
+            f"certificates of {', '.join(odd)}, which the statement does not need",
+            f"it needs some of {', '.join(sorted(names)) or 'none'}",
+        )
 
 
 def _at_random_points(

@@ -10,7 +10,7 @@ from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.figures import left_out
 from ghashgen.choice.questions import Question, Use
-from ghashgen.choice.recommend import WAYS, Advice, Machine, Speed, machine, recommend
+from ghashgen.choice.recommend import Advice, Machine, Speed, machine, recommend
 from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, families
@@ -35,16 +35,20 @@ def _each(what: str) -> str:
 
 
 def _given_options(function: F) -> F:
-    """Add each family's option that is a given, not a choice: --op, --key."""
+    """Add each option that is a given of some family, not a choice: --op, --key."""
+    givens: dict[str, list[Question]] = {}
+    for question in questions().values():
+        givens.setdefault(question.given, []).append(question)
     out: Any = function
-    for question in reversed(tuple(questions().values())):
-        title = families()[question.family].title
-        asked = ", ".join(map(str, question.asked))
+    for given, alike in reversed(givens.items()):
+        titles = " and ".join(families()[question.family].title for question in alike)
+        asked = dict.fromkeys(str(value) for question in alike for value in question.asked)
+        values = dict.fromkeys(str(value) for question in alike for value in question.values)
         out = click.option(
-            f"--{question.given}",
+            f"--{given}",
             multiple=True,
-            type=click.Choice([str(value) for value in question.values]),
-            help=f"For {title} (default: {asked}).",
+            type=click.Choice(tuple(values)),
+            help=f"For {titles} (default: {', '.join(asked)}).",
         )(out)
     return out  # type: ignore[no-any-return]
 
@@ -59,7 +63,7 @@ def _given_options(function: F) -> F:
 @click.option(
     "--family",
     type=click.Choice(tuple(questions())),
-    help=f"Family of kernels (default: {DEFAULT}, or the one that has the other options).",
+    help=f"Family of kernels (default: {DEFAULT}, or the first that has the other options).",
 )
 @_given_options
 @click.option(
@@ -89,7 +93,7 @@ def COMMAND(
 ) -> None:
     """Name the kernel to take on a CPU, its speed beside other libraries', its sizes, and why.
 
-    It is the fastest, or of those within 5% of it the one with the least code. The C dispatcher,
+    It is the one with the least code among those within 5% of the fastest. The C dispatcher,
     README and the report take the same. Nothing is measured or built: the figures are recorded
     ones, for this kind of CPU or the nearest.
     """
@@ -146,7 +150,7 @@ def _ratio(speed: Speed) -> str:
 
 
 def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
-    """Return the question of the named family, or of the one that has the given options."""
+    """Return the question of the named family, or of the first that has the given options."""
     asked = [name for name, values in given.items() if values]
     fitting = [
         question
@@ -195,7 +199,7 @@ def lines(item: Advice) -> list[str]:
     other = "" if item.own else f" on {item.on}"
     out = [f"{item.lengths}: {candidate.name} ({_source(candidate)})"]
     for speed in item.speeds:
-        out += _said(speed, other)
+        out += _said(speed, other, candidate.question.ways)
     if not item.speeds:
         out.append("  its speed is not on record")
     place = _stored(f"{candidate.question.folder}/{item.record}.json")
@@ -215,7 +219,7 @@ def _stored(record: str) -> str:
     return record if in_clone() else str(project_root() / record)
 
 
-def _said(speed: Speed, other: str) -> list[str]:
+def _said(speed: Speed, other: str, ways: Mapping[str, str]) -> list[str]:
     """Return a figure in words; `other` names another CPU that it was measured on."""
     with_setup = {None: "", 1: "key set-up and "}.get(
         speed.messages, f"1/{speed.messages} of key set-up and "
@@ -223,9 +227,9 @@ def _said(speed: Speed, other: str) -> list[str]:
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES
     at = "" if fixed else f" at {size_name(speed.size)}"
+    per_byte = f" ({speed.cycles / speed.size:.3f} per byte)" if speed.size else ""
     return [
-        f"  {cycles} core cycles{other} ({speed.cycles / speed.size:.3f} per byte){at}, "
-        f"{with_setup}{WAYS[speed.mode]}",
+        f"  {cycles} core cycles{other}{per_byte}{at}, {with_setup}{ways[speed.mode]}",
         f"  the best peer{other or ' there'}, {speed.peer}, takes {speed.ratio:.2f} times as long"
         f"{' there' if other else ''}"
         if speed.ratio is not None

@@ -43,6 +43,13 @@ from ghashgen.support.files import write_whole
 from ghashgen.support.tables import say, show
 
 
+def _uses() -> str:
+    """Return the uses that each family's sweep decides, in words."""
+    return "; ".join(
+        f"{name}: {', '.join(use.name for use in goal.uses)}" for name, goal in goals().items()
+    )
+
+
 @click.command("tune")
 @choice_options
 @click.option(
@@ -57,7 +64,7 @@ from ghashgen.support.tables import say, show
     "--use",
     "named",
     multiple=True,
-    help="Tune AES-GCM for this use: mixed, packets, records, bulk, parts, short. Default: all.",
+    help=f"Decide this use, by family: {_uses()}. Default: all.",
     shell_complete=one_of(lambda: (use.name for goal in goals().values() for use in goal.uses)),
 )
 @click.option(
@@ -133,11 +140,11 @@ def COMMAND(
 ) -> None:
     """Measure kernels of one family and name one for each ISA and class of message lengths.
 
-    It is the fastest, or of those within 5% of it the one with the least code. By default these are
-    GHASH kernels. For AES-GCM (--family gcm), each use and key size has its own. All kernels are
-    measured coarsely first, then the best again in turns with peers. Results are stored, so the
-    next call continues an interrupted sweep. ISAs that no machine here has are ranked by the port
-    model, and marked.
+    Of several, it takes the one with the least code among those within 5% of the fastest. By
+    default these are GHASH kernels. For AES-GCM and AES-CTR (--family), each use and key size has
+    its own. All kernels are measured coarsely first, then the best again in turns with peers.
+    Results are stored, so the next call continues an interrupted sweep. Kernels for ISAs that no
+    machine here has are ranked by the port model, and marked.
     """
     if in_lab or scheduler:
         require("lab")

@@ -70,7 +70,7 @@ def COMMAND(
     guard pages on both sides of its buffers.
 
     Then kernels run at random points with independent powers. There are enough points to bound the
-    probability that a wrong kernel is missed (SOUNDNESS.md, "At random points").
+    probability that a wrong kernel is missed (docs/validation.md).
     """
     require("validate")
     start = time.perf_counter()

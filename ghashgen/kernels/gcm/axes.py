@@ -1,42 +1,15 @@
-"""The axes of AES-GCM kernels: those of their GHASH part, the key size, and AES-GCM's own."""
+"""The axes of AES-GCM kernels: those of AES, those of their GHASH part, and AES-GCM's own."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from ghashgen.arch.registry import isas
+from ghashgen.kernels.aes import axes as aes_axes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash import axes as hash_axes
 
-RUN_REGISTERS = 6
-"""Default number of registers in a group: enough to hide the latency of an AES round."""
-
-
-def _with_aes(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the proved instruction sets that have AES instructions."""
-    found = (isa for isa in isas().values() if isa.arch.proved and "aes_round" in isa.supported)
-    return tuple(isa.name for isa in found)
-
-
-def _size(values: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the instruction set's default group size in blocks."""
-    return (RUN_REGISTERS * isas()[values["isa"]].lanes,)
-
-
-KEY = Axis("key", "AES key size in bits: 128, 192, 256.", lambda: range(128, 257, 64))
-ISA = replace(hash_axes.ISA, left_open=_with_aes)
+KEY, ISA, ROUND_KEYS, WIPE = aes_axes.KEY, aes_axes.ISA, aes_axes.ROUND_KEYS, aes_axes.WIPE
 MULTIPLY, REDUCE = hash_axes.MULTIPLY, hash_axes.REDUCE
-BLOCKS = replace(hash_axes.BLOCKS, left_open=_size)
-ORDER, SCHEDULE, WIPE = hash_axes.ORDER, hash_axes.SCHEDULE, hash_axes.WIPE
-
-ROUND_KEYS = Axis(
-    "roundkeys",
-    "Where the group loop has its round keys: registers, memory.",
-    lambda: ("registers", "memory"),
-    "registers",
-    mark=lambda value: "memkeys",
-)
-"""Load as many round keys as fit into free registers once, or read all of them in every use."""
+BLOCKS = replace(hash_axes.BLOCKS, left_open=aes_axes.group_size)
+ORDER, SCHEDULE = hash_axes.ORDER, hash_axes.SCHEDULE
 
 STITCH = Axis(
     "stitch",

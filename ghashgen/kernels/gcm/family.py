@@ -11,6 +11,7 @@ from ghashgen.kernels.hash.family import theorems
 
 FAMILY = Family(
     name=GcmKernel.family,
+    order=20,
     title="AES-GCM",
     axes=AXES,
     make=GcmKernel,

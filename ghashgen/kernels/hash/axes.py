@@ -8,13 +8,9 @@ from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.schedules import WRITTEN, schedules, suffix
+from ghashgen.kernels import shared_axes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.hash.definition import OPS
-
-
-def _proved(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the instruction sets whose kernels are proved. The others are made only by name."""
-    return tuple(isa.name for isa in isas().values() if isa.arch.proved)
 
 
 def _multiplies(values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -34,7 +30,7 @@ def _sizes(values: Mapping[str, Any]) -> tuple[int, ...]:
     return isas()[values["isa"]].catalogue_blocks
 
 
-ISA = Axis("isa", "Instruction set.", lambda: tuple(isas()), left_open=_proved)
+ISA, WIPE = shared_axes.ISA, shared_axes.WIPE
 MULTIPLY = Axis("multiply", "Multiply scheme.", lambda: tuple(multiplies()), left_open=_multiplies)
 REDUCE = Axis("reduce", "Reduction scheme.", lambda: tuple(reduces()), left_open=_reduces)
 
@@ -103,9 +99,6 @@ SCHEDULE = Axis(
     mark=suffix,
 )
 """As written, or ordered for a microarchitecture; see `arch.schedules`."""
-
-WIPE = Axis("wipe", "Zero secrets on return.", lambda: (False, True), False)
-"""Before returning, zero every register and stack slot that held secrets."""
 
 SEGMENTS = Axis(
     "segments",

@@ -23,6 +23,7 @@ def theorems(kernel: Kernel) -> list[str]:
 
 FAMILY = Family(
     name=Kernel.family,
+    order=10,
     title="GHASH and POLYVAL",
     axes=AXES,
     make=Kernel,

@@ -25,8 +25,6 @@ class Contest:
     interfaces: Mapping[str, Interface]
     folder: str
     """The folder of its records, below the project's root."""
-    keyed: bool
-    """Whether subjects have an AES key."""
 
     @property
     def modes(self) -> tuple[str, ...]:

@@ -51,6 +51,11 @@ class Way:
     empty if a file of peers names them.
     """
 
+    @property
+    def family(self) -> str:
+        """The family whose kernels it is compared with."""
+        return "gcm" if self.keyed else "hash"
+
 
 _AEAD = MappingProxyType(
     {

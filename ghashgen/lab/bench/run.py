@@ -110,7 +110,7 @@ def bench(
     refuse_impossible(contest, peers, sizes, modes, runs, effort.core)
     out_dir = out_dir or cache_folder() / "bench"
     libraries = [name for name in peers if name in contest.peers]
-    given = [peer for peer in given if WAYS[peer.way].keyed is contest.keyed]
+    given = [peer for peer in given if WAYS[peer.way].family == contest.family]
     program = build(kernels, libraries, out_dir, given, contest.peers)
     subjects = _subjects(program, kernels, PORTABLE in peers, contest, keys_of(kernels))
     if only:
@@ -196,7 +196,7 @@ def _subjects(
 ) -> dict[str, Subject]:
     """Ask the program for its subjects of a contest, in the order of turns.
 
-    For AES-GCM, only subjects with one of these key sizes; without any, all.
+    With a cipher, only subjects with one of these key sizes; without any, all.
     """
     codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
     listed = subprocess.run(
@@ -215,7 +215,7 @@ def _subjects(
             row["key"],
         )
         for row in rows
-        if bool(row["key"]) is contest.keyed
+        if row["family"] == contest.family
         and (portable or row["kind"] != PORTABLE)
         and row["key"] in (keys or (row["key"],))
     }

@@ -98,12 +98,6 @@ def save(results: Results, path: Path) -> int:
     return session
 
 
-def sessions(path: Path) -> list[tuple[int, str, str]]:
-    """Return (number, time in UTC, CPU) of every session, the oldest first."""
-    with _open(path) as db:
-        return list(db.execute("select id, at, cpu from session order by id"))
-
-
 def load(path: Path, session: int | None = None) -> Results:
     """Return a session's results; the last one by default.
 
@@ -137,23 +131,3 @@ def load(path: Path, session: int | None = None) -> Results:
     cells = tuple(Cell(*key, tuple(found)) for key, found in runs.items())
     machine = Machine(cpu, tuple(features.split()), ghz, git)
     return Results(machine, subjects, cells, json.loads(missing))
-
-
-def measured(path: Path, cpu: str, digest: str) -> list[Cell]:
-    """Return every stored cell of the object with this SHA-256 on this CPU model.
-
-    An interrupted sweep continues with what is missing here.
-    """
-    with _open(path) as db:
-        rows = list(
-            db.execute(
-                "select name, size, mode, median, low, high, kept, dropped from run"
-                " join subject using (session, name) join session on session.id = run.session"
-                " where digest = ? and cpu = ? order by run.rowid",
-                (digest, cpu),
-            )
-        )
-    runs: dict[tuple[str, int, str], list[Run]] = {}
-    for name, size, mode, *values in rows:
-        runs.setdefault((name, size, mode), []).append(Run(*values))
-    return [Cell(*key, tuple(found)) for key, found in runs.items()]

@@ -183,14 +183,15 @@ def _verb(words: Sequence[str]) -> str:
 def every_proof(
     built: Sequence[Built[Point]], on_done: Callable[[Built[Point]], None] = lambda item: None
 ) -> Seconds:
-    """Prove assembled kernels without cached verdicts.
+    """Prove assembled kernels without cached verdicts or kept certificates.
 
     Raises:
         GhashgenError: a kernel is not proved.
     """
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         start = time.perf_counter()
-        verdicts = proofs.prove(built, Path(folder), on_done=on_done).verdicts
+        folders = Path(folder) / "proofs", Path(folder) / "certificates"
+        verdicts = proofs.prove(built, *folders, on_done).verdicts
         seconds = time.perf_counter() - start
     failed = [verdict.kernel for verdict in verdicts if not verdict.proved]
     if failed:

@@ -1,4 +1,4 @@
-"""The cut of an induction: from the entry to the loop's head S(u), once around, to S(u - d)."""
+"""A certificate of one assertion: from the entry to the loop's head S(t), once around, and out."""
 
 import re
 from collections.abc import Iterator
@@ -16,45 +16,40 @@ KERNEL, OPERATION = "ghash_avx_winograd_clmul1_x8", "update"
 
 @dataclass(frozen=True)
 class Ranges:
-    """Which lengths are proved how, and the bytes of a turn."""
+    """Which lengths are proved, and the bytes of a turn."""
 
-    executed: int
-    """The greatest executed length, from 0 on."""
     shown: int
-    """The greatest length shown by induction, from the next one on."""
+    """The greatest length."""
     step: int
 
 
 def ranges(entry: Entry, verdict: Verdict) -> Ranges:
-    """Return the ranges of a kernel's theorem about its result.
+    """Return the lengths of a kernel's theorem about its result.
 
     Raises:
-        GhashgenError: it is not proved by execution and then by induction.
+        GhashgenError: it is not proved from 0 bytes on.
     """
-    spans = {
-        theorem.method: tuple(map(int, theorem.lengths.split("..")))
+    spans = [
+        (int(found[1]), int(found[2]))
         for function in verdict.functions
         if function.operation == OPERATION
         for theorem in function.theorems
-        if theorem.what == "function" and re.fullmatch(r"\d+\.\.\d+", theorem.lengths)
-    }
-    low, high = spans.get("execution", (0, 0)), spans.get("induction", (0, 0))
-    if low[0] != 0 or high[0] != low[1] + 1:
-        raise GhashgenError(
-            f"{verdict.kernel} is not proved by execution and then by induction",
-            "draw another kernel",
-        )
-    return Ranges(low[1], high[1], int(entry.axes["blocks"]) * BLOCK_BYTES)
+        if theorem.what == "function"
+        and (found := re.fullmatch(r"(\d+)\.\.(\d+)", theorem.lengths))
+    ]
+    if min(spans, default=(1, 0))[0] != 0:
+        raise GhashgenError(f"{verdict.kernel} is not proved from 0 bytes on", "draw another")
+    return Ranges(max(spans)[1], int(entry.axes["blocks"]) * BLOCK_BYTES)
 
 
 def draw(entry: Entry, verdict: Verdict) -> str:
     """Return the figure of a kernel's proof."""
     found = ranges(entry, verdict)
     return document(
-        f"Lengths to {found.executed} are executed. A longer one, u, reaches the head of the loop "
-        f"in a state S(u); a turn leads to S(u - {found.step}), and so on down to a state from "
-        "which an executed length was proved.",
-        452,
+        f"A certificate says what holds at the head of the loop after t turns of {found.step} "
+        "bytes, S(t). The rules run from the entry to S(0), from S(t) to S(t + 1), and from the "
+        "entry and S(t) to the return, with t and the length unknown.",
+        412,
         _parts(entry.name, found),
     )
 
@@ -64,32 +59,24 @@ def _power(number: int) -> str:
 
 
 def _parts(name: str, found: Ranges) -> Iterator[str]:
-    step, first = found.step, found.executed + 1
-    left, right, middle = 14, 190, 330
+    step, left, right, middle = found.step, 14, 190, 330
     yield text(
-        14, 26, "Every length: some executed, the rest by induction", size=LARGE, style="bold"
+        14, 26, "Every length: one assertion at the head of a loop", size=LARGE, style="bold"
     )
-    yield text(14, 46, f"{OPERATION} of {name}; a turn takes d = {step} bytes", "muted", size=SMALL)
-    yield box(left, 62, 150, 42, f"0 to {found.executed} bytes", "pale-blue")
-    yield box(right, 62, WIDTH - right - 14, 42, f"u bytes, {first} to {_power(found.shown)}",
-              "pale-green")  # fmt: skip
-    yield text(left + 75, 122, "executed one by one", "muted", "middle", SMALL)
+    yield text(14, 46, f"{OPERATION} of {name}; a turn takes {step} bytes", "muted", size=SMALL)
+    yield box(left, 62, WIDTH - left - 14, 42, f"entry: 0 to {_power(found.shown)} bytes",
+              "pale-blue")  # fmt: skip
     yield arrow([(middle, 104), (middle, 156)])
-    yield text(middle + 10, 126, "from the entry; the range", "muted", size=SMALL)
-    yield text(middle + 10, 143, "decides every branch", "muted", size=SMALL)
-    yield box(right, 156, 280, 38, "head of the loop: state S(u)", "pale-grey")
-    yield arrow([(middle, 194), (middle, 246)])
-    yield text(middle + 10, 224, "one turn of the loop", "muted", size=SMALL)
-    yield box(right, 246, 280, 38, f"head again: exactly S(u − {step})", "pale-grey")
-    yield arrow([(right + 280, 265), (496, 265), (496, 175), (right + 280, 175)])
-    yield text(
-        right + 140, 303, "every register, flag, byte and accumulator", "muted", "middle", SMALL
-    )
-    yield arrow([(middle, 310), (middle, 352)])
-    yield text(middle + 10, 336, "below the range", "muted", size=SMALL)
-    yield box(right, 352, 280, 38, f"S(r), r = {first - step} to {found.executed}", "pale-blue")
-    yield path([(left + 75, 130), (left + 75, 371)], "muted")
-    yield arrow([(left + 75, 371), (right, 371)])
-    yield text(left, 414, "An execution met each of these states and was proved from there.",
+    yield text(middle + 10, 134, "enough for a turn: S(0)", "muted", size=SMALL)
+    yield box(right, 156, 280, 38, f"head of the loop: S(t), {step}·t bytes hashed", "pale-green")
+    yield arrow([(right + 280, 182), (496, 182), (496, 166), (right + 280, 166)])
+    yield text(right + 140, 216, "one turn: S(t + 1); what is left falls", "muted", "middle", SMALL)
+    yield arrow([(middle, 226), (middle, 300)])
+    yield text(middle + 10, 266, "too little for a turn", "muted", size=SMALL)
+    yield box(left, 300, WIDTH - left - 14, 42, "return: X after every byte", "pale-grey")
+    yield path([(left + 75, 104), (left + 75, 290)], "muted")
+    yield arrow([(left + 75, 280), (left + 75, 300)])
+    yield text(left + 85, 266, "too short", "muted", size=SMALL)
+    yield text(left, 374, "The rules run each arrow with t and the length unknown.", size=SMALL)
+    yield text(left, 392, "S(t) names every register, flag and byte, or says nothing of it.",
                size=SMALL)  # fmt: skip
-    yield text(left, 432, "So every longer length descends to a proved one.", size=SMALL)

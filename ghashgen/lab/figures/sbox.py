@@ -7,7 +7,7 @@ from ghashgen.algebra.field import aes
 from ghashgen.algebra.ops.forms import VAR_BITS, Form
 from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, arrow, box, document, path, text
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.gcm.cipher import boxes, encrypted
+from ghashgen.verify.meaning.cipher import boxes, encrypted
 
 KEY_BYTES, BYTES, COLUMN = 16, 16, 4
 """Bytes of the drawn key, of a state, and of a column of it."""

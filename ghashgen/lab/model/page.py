@@ -87,10 +87,10 @@ def notes(rows: Iterable[Row]) -> tuple[str, ...]:
     for doubt in sorted({doubt for row in rows for doubt in row.bound.doubts}):
         form, _, text = doubt.partition(": ")
         doubts.setdefault(text, []).append(form)
-    without = [f"{GAP} without port data, counted as nothing: {'; '.join(missing)}"]
+    without = [f"{GAP} without port data, counted as zero: {'; '.join(missing)}"]
     return (
         *(without if missing else ()),
-        *(f"doubt of {'; '.join(forms)}: {text}" for text, forms in doubts.items()),
+        *(f"uncertain data for {'; '.join(forms)}: {text}" for text, forms in doubts.items()),
     )
 
 

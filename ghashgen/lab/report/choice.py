@@ -83,9 +83,7 @@ class ProofTable:
     rows: tuple[ProofRow, ...]
     kernels: int
     theorems: int
-    """Number of theorems as in README: an execution and an induction of one kind are one
-    theorem.
-    """
+    """Number of theorems as in README: those for two buffers and for one are one theorem."""
 
 
 def proof_table(report: Report) -> ProofTable:
@@ -157,16 +155,17 @@ def _power(number: int) -> str:
 
 
 def costs(report: Report) -> tuple[Variant, ...]:
-    """Return, for each ISA and multiply scheme, the kernel with the fewest instructions per
-    block.
+    """Return the kernel with the fewest instructions per block for each ISA and value of the
+    topic's axis.
     """
+    axis, _ = report.topic.by
     own = [v for v in report.variants if report.topic.compares(v.axes)]
     return tuple(
-        _least([v for v in of_isa if v.axes["multiply"] == multiply], lambda v: v.total_per_block)
+        _least([v for v in of_isa if v.axes[axis] == value], lambda v: v.total_per_block)
         for isa in _by_cost(own, "isa")
         for of_isa in [_sized([v for v in own if v.axes["isa"] == isa])]
-        for multiply in _by_cost(own, "multiply")
-        if any(v.axes["multiply"] == multiply for v in of_isa)
+        for value in _by_cost(own, axis)
+        if any(v.axes[axis] == value for v in of_isa)
     )
 
 

@@ -238,7 +238,7 @@ def _panel_notes(report: Report, uarch: str) -> list[str]:
     no_data = sorted({form for _, bound in bound_rows(report, uarch) for form in bound.no_data})
     out = [f"{isa}: this CPU lacks {_joined(missing)}." for isa, missing in lacks.items()]
     if no_data:
-        out.append(f"The table has no data for, and the bound leaves out: {'; '.join(no_data)}.")
+        out.append(f"The bound leaves out forms without data: {'; '.join(no_data)}.")
     return out
 
 

@@ -295,7 +295,7 @@ def _instructions(report: Report, width: str) -> "Figure":
         blocks = next(v.blocks for v in chosen if v.axes["isa"] == isa)
         axes.text(0, own[0] - 0.72, f"{isa}, {blocks} blocks per group", color=PALETTE["muted"],
                   fontsize=8.5, va="center_baseline")  # fmt: skip
-    axes.set_yticks(rows, [str(variant.axes["multiply"]) for variant in chosen])
+    axes.set_yticks(rows, [str(variant.axes[report.topic.by[0]]) for variant in chosen])
     axes.tick_params(axis="y", colors=PALETTE["fg"])
     axes.set_ylim(rows[-1] + 0.7, -1.25)
     axes.set_xlim(0, longest * (1.07 if wide else 1.16))

@@ -30,6 +30,8 @@ class Topic:
     """Axes and values of the kernels whose instructions and bounds are compared."""
     proved: str
     """How lengths are proved."""
+    by: tuple[str, str] = ("multiply", "multiply scheme")
+    """The axis whose values are compared within an instruction set, and its name in words."""
 
     @property
     def family(self) -> Family[Any]:

@@ -47,7 +47,7 @@ def _entry_form(terms: "Terms", term: Term) -> Form:
 
 
 NUMBER_LETTER = "#"
-"""The letter of the variables that are bits of a number with an unknown."""
+"""The letter of the variables that are bits of a number with unknowns."""
 
 
 def _name(number: Term) -> str:

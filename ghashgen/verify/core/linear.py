@@ -13,19 +13,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from math import gcd
 
-from ghashgen.verify.core.numbers import (
-    Number,
-    combined,
-    linear,
-    parts,
-    replaced,
-    times,
-    unknown,
-    whole,
-)
-from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value, fits, signed
-
-M64 = (1 << 64) - 1
+from ghashgen.verify.core.numbers import Number, combined, linear, parts, replaced, times, unknown
+from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value, signed
 
 
 class Fork(UndecidedError):  # noqa: N818 - a question, with the cases of its answer
@@ -138,9 +128,13 @@ class Facts:
 
     def fits(self, a: object, bits: int) -> bool:
         """Return whether a value certainly has no bit beyond the lowest `bits`."""
+        if isinstance(a, int):
+            return a >> bits == 0
+        if isinstance(a, Term):
+            return a.mask >> bits == 0
         if isinstance(a, Linear):
             return self.shows(a) and self.greatest(a) >> bits == 0
-        return fits(a, bits)
+        return isinstance(a, Pointer) and bits == 64
 
     def possible(self) -> bool:
         """Return whether nothing that is known contradicts the rest, as far as that is seen."""
@@ -150,9 +144,6 @@ class Facts:
 
     # Registers: modulo 2^bits.
 
-    sum = staticmethod(combined)
-    times = staticmethod(times)
-
     def reduced(self, a: Number, bits: int) -> Number:
         """Return a modulo 2^bits.
 
@@ -161,11 +152,10 @@ class Facts:
         """
         if isinstance(a, int):
             return a & (1 << bits) - 1
-        wraps = self.least(a) >> bits
-        if self.greatest(a) >> bits != wraps:
-            raise Fork(
-                "a number that may wrap around", compared(combined(a, wraps + 1 << bits, -1))
-            )
+        wraps, most = self.least(a) >> bits, self.greatest(a) >> bits
+        if wraps != most:
+            half = wraps + most + 1 >> 1
+            raise Fork("a number that may wrap around", compared(combined(a, half << bits, -1)))
         return combined(a, -(wraps << bits)) if wraps else a
 
     def as_signed(self, a: Number, bits: int) -> Number | None:
@@ -189,7 +179,7 @@ class Facts:
         if isinstance(b, Pointer):
             a, b = b, a
         if isinstance(a, Pointer) and isinstance(b, int | Linear) and bits == 64:
-            return Pointer(a.region, combined(whole(a.offset), self._amount(b)))
+            return Pointer(a.region, combined(a.offset, self._amount(b)))
         return None
 
     def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None:
@@ -198,9 +188,9 @@ class Facts:
             return self.reduced(combined(a, b, -1), bits)
         if isinstance(a, Pointer) and bits == 64:
             if isinstance(b, Pointer) and a.region == b.region:
-                return self.reduced(combined(whole(a.offset), whole(b.offset), -1), 64)
+                return self.reduced(combined(a.offset, b.offset, -1), 64)
             if isinstance(b, int | Linear):
-                return Pointer(a.region, combined(whole(a.offset), self._amount(b), -1))
+                return Pointer(a.region, combined(a.offset, self._amount(b), -1))
         return None
 
     def shift_left(self, a: Linear, count: int, bits: int = 64) -> Number:
@@ -292,13 +282,6 @@ class Facts:
                 value = combined(Linear(r, ((fresh, step),)), rest, -1)
                 out.append(Case((), ((u, times(value, n)),), ((fresh, first, last),)))
         return tuple(out)
-
-    def width(self, a: Linear) -> int:
-        """Return how many bits a number of 64 bits may have: 64, whatever is known by now.
-
-        So its bits are the same values before and after more is known.
-        """
-        return 64
 
     def known(self, a: Linear) -> int:
         """Return a number that has to be known.

@@ -21,12 +21,6 @@ def unknown(name: str) -> Linear:
     return Linear(0, ((name, 1),))
 
 
-def whole(a: object) -> Number:
-    """Return a number of this arithmetic; there is no other where `Facts` are asked."""
-    assert isinstance(a, int | Linear)
-    return a
-
-
 def parts(a: Number) -> tuple[int, tuple[tuple[str, int], ...]]:
     """Return the constant of a number, and its unknowns with their coefficients."""
     return (a, ()) if isinstance(a, int) else (a.c, a.k)

@@ -1,11 +1,9 @@
 """How a kernel fails: a category, one line, and as much of the reason as is known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-
-from iced_x86 import Instruction
 
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.term import Lane
@@ -29,9 +27,6 @@ class Category(StrEnum):
     UNSUPPORTED = "unsupported"
     """Neither proved nor shown wrong: an instruction without a row, or control flow not followed.
     """
-    PROVER = "prover"
-    """The prover's two lines disagree: a fault of the prover, which says nothing about the kernel.
-    """
 
     @property
     def advice(self) -> str:
@@ -42,21 +37,20 @@ class Category(StrEnum):
 _ADVICE = {
     Category.TIMING: "use an instruction from the list instead",
     Category.UNSUPPORTED: "neither proved nor shown wrong",
-    Category.PROVER: "report it, with the object",
 }
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A wrong result, for `ghashgen.verify.hash.difference` to explain."""
+    """A wrong result, for `ghashgen.verify.difference` to explain."""
 
     meaning: Any
-    """The function's meaning: a `Meaning` of `ghashgen.verify.engine.family`."""
+    """The function's meaning, which knows what the names of values stand for."""
     lane: Lane
     got: Form
     wanted: Form
-    code: Mapping[int, Instruction]
-    """The function's instructions by address."""
+    instruction: Callable[[int], str] = lambda at: ""
+    """Returns the instruction at an address."""
 
 
 class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found

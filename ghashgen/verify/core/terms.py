@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
 from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, NO_POLYNOMIALS, OR, SIMPLE, as_lane
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -37,7 +38,7 @@ from ghashgen.verify.core.term import (
     rank,
     same_value,
 )
-from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, UndecidedError
+from ghashgen.verify.core.values import Linear, UndecidedError
 from ghashgen.verify.core.words import Words
 
 
@@ -121,13 +122,12 @@ class Terms:
         """Return whether a name in a form is that of a variable, not of an entry's bits."""
         return name in self._names
 
-    def number(self, value: UNKNOWN, facts: Arithmetic = RANGES) -> Term:
-        """Return the bits of a public number with an unknown; equal numbers have equal bits."""
+    def number(self, value: Linear, facts: Facts) -> Term:
+        """Return the 64 bits of a public number with unknowns; equal numbers have equal bits."""
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
-        mask = (1 << facts.width(value)) - 1
-        self.unknowns.update(u for u, _ in getattr(value, "k", ()))
-        return self._make("number", (value, mask), mask, DATA | SECRET)
+        self.unknowns.update(u for u, _ in value.k)
+        return self._make("number", (value,), MASK64, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""
@@ -136,6 +136,12 @@ class Terms:
     def caller(self, name: str, bits: int = 128) -> Term:
         """Return what the caller left in the place `name` of `bits` bits."""
         return self._make("caller", (name,), (1 << bits) - 1, CALLER)
+
+    def caller_apart(self, name: str, bits: int) -> Term:
+        """Return 128 bits that the caller left, of which the lowest `bits` are a value apart."""
+        low = self.caller(f"{name}, low", bits)
+        high = self._make("caller", (f"{name}, high",), MASK128 ^ low.mask, CALLER)
+        return self._make("xor", (high, low), MASK128)
 
     def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
         """Return `bits` bits of which only the reason is known, and whether they may be secret."""
@@ -146,14 +152,11 @@ class Terms:
         return self._opaque(reason, self.at, (1 << bits) - 1, 0)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
-        """Return an unknown value computed from the sources. It is secret if one of them is, or if
-        none is a term.
-        """
+        """Return an unknown value of sources: a secret if one of them is, or if none is a term."""
         return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)
 
     def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
-        deps |= OPAQUE
-        term = self._make("opaque", (reason, at, mask, deps), mask, deps)
+        term = self._make("opaque", (reason, at, mask, deps | OPAQUE), mask, deps | OPAQUE)
         term.at = at
         return term
 
@@ -294,8 +297,7 @@ class Terms:
     def plain(self, lane: Lane) -> Lane:
         """Return a lane with polynomials of degree 1 as the one term of these polynomials.
 
-        Any other lane is returned unchanged, and so is one with a family's function or an opaque
-        value.
+        Any other lane stays as it is, with a family's function or an opaque value in it, too.
         """
         if not isinstance(lane, Term):
             return lane
@@ -310,10 +312,9 @@ class Terms:
 
     def _is_simple(self, lane: Term) -> bool:
         """Return whether a term is made of variables and entries by linear operations only."""
-        simple = self._simple
-        for term in parts_first(lane, simple):
-            simple[term] = term.op in SIMPLE and all(simple[part] for part in parts_of(term))
-        return simple[lane]
+        for term in parts_first(lane, self._simple):
+            self._simple[term] = term.op in SIMPLE and all(self._simple[p] for p in parts_of(term))
+        return self._simple[lane]
 
     def add_words(self, a: Lane, b: Lane, sign: int = 1) -> Lane:
         """Return a + sign·b in 32-bit words, modulo 2^32.
@@ -338,7 +339,7 @@ class Terms:
         form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
         if form is None:
             return self.opaque("an addition of secrets", a, b)
-        return self.linear(form, deps_of(a, b))
+        return self.linear(form, deps_of(*lanes))
 
     def either(self, a: Lane, b: Lane) -> Lane:
         """Return a OR b if it is linear: one is constant, or they agree where they overlap."""
@@ -358,8 +359,7 @@ class Terms:
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
         """Return whether two terms hold the same polynomials in these bits."""
-        first, second = self.try_form(a), self.try_form(b)
-        if first is None or second is None:
+        if (first := self.try_form(a)) is None or (second := self.try_form(b)) is None:
             return False
         return (first ^ second).mask(bits) == Form(128)
 

@@ -5,11 +5,12 @@ By definition, not by value: a variable counts even if it cancels.
 
 from collections.abc import Callable, Mapping
 
+from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.numbers import replaced as replaced_in
-from ghashgen.verify.core.term import DATA, SECRET, TABLE, Lane, Term, parts_first, parts_of
+from ghashgen.verify.core.term import Lane, Term, parts_first, parts_of
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Arithmetic, Linear
+from ghashgen.verify.core.values import Linear
 
 
 class Variables:
@@ -27,19 +28,6 @@ class Variables:
             own = named(self._terms, part) if named else frozenset()
             known[part] = own.union(*(known[p] for p in parts_of(part)))
         return known[term]
-
-    def numbers(self, term: Term, letter: str) -> frozenset[int] | None:
-        """Return each n for which a term depends on the variable `letter`n.
-
-        None if it depends on anything else beside the table: another variable, bytes of a block not
-        padded yet, an unknown.
-        """
-        if not term.deps & DATA or term.deps & ~(DATA | TABLE | SECRET):
-            return None
-        names = self.of(term)
-        if any(name[0] != letter for name in names):
-            return None
-        return frozenset(int(name[1:]) for name in names)
 
 
 def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
@@ -75,7 +63,7 @@ def renumbered(
     terms: Terms,
     term: Term,
     values: Mapping[str, Number],
-    facts: Arithmetic,
+    facts: Facts,
     done: dict[Term, Lane],
 ) -> Lane:
     """Return a sum of linear functions with numbers in the place of unknowns, in its public bits.

@@ -18,7 +18,6 @@ M32 = (1 << WORD_BITS) - 1
 LETTER = "+"
 """Sum number n is word n mod 4 of the variable LETTER(n div 4). No other variable starts so."""
 
-_WORD = (1 << WORD_BITS * VAR_BITS) - 1
 _COLUMNS = [
     sum(M32 << WORD_BITS * place + VAR_BITS * k for k in range(VAR_BITS)) for place in range(PLACES)
 ]

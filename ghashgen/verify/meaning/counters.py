@@ -14,19 +14,30 @@ from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.numbers import Number, combined, parse, within
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Value
 from ghashgen.verify.core.words import M32
-from ghashgen.verify.gcm.cipher import encrypted
-from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
+from ghashgen.verify.meaning.cipher import encrypted
+from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
+
+IV_BYTES = 12
+_BIG_ENDIAN = (*[-1] * IV_BYTES, 3, 2, 1, 0)
 
 KEPT = "Q"
 """The variable of the keystream of a block that has begun in a call before."""
 
 BASE = "counter"
 """The ghost that says where the counter is IV ‖ N."""
+
+
+def counter_block(terms: Terms, number: int) -> Lane:
+    """Return IV ‖ N + number modulo 2^32, as it is in memory."""
+    iv = terms.keep(terms.variable(IV), (1 << 8 * IV_BYTES) - 1)
+    word = terms.add_words(terms.keep(terms.variable(COUNTER), M32), number & M32)
+    return terms.xor(iv, terms.bytes(word, _BIG_ENDIAN))
 
 
 @dataclass

@@ -1,17 +1,17 @@
 """finish and verify: the tag of a message in pieces, written or compared; its state is erased."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import DONE, EVERY, MISPLACED, REFUSED, TAGS
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import STATE
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Sum
 from ghashgen.verify.meaning.status import STATUS_BITS, check_status, one_of
 from ghashgen.verify.meaning.stream import (
@@ -30,6 +30,9 @@ from ghashgen.verify.meaning.stream import (
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.rules.state import State
 
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
+
 
 @dataclass
 class Padded:
@@ -41,7 +44,7 @@ class Padded:
         return {(STATE, int(begun(state, last))): 1}
 
 
-def ending_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def ending_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what finish or verify means."""
     verifying = function.operation == "verify"
     names, table, _ = shared(spec)
@@ -52,11 +55,10 @@ def ending_of(spec: GcmSpec, function: GcmFunction) -> Function:
 
     def finish(f: Function, state: State) -> None:
         written = () if verifying else ("tag",)
-        if verifying and not one_of(state, TAG_LENGTH, frozenset(TAGS)):
-            stream.check_refused(state, REFUSED)
-            return
-        if not is_message(state):
-            stream.check_refused(state, MISPLACED, *written)
+        no_length = verifying and not one_of(state, TAG_LENGTH, frozenset(TAGS))
+        if no_length or not is_message(state):
+            stream.check_refused(state, REFUSED if no_length else MISPLACED, *written)
+            answer.check_unasked(state)
             return
         check_status(state, answer.status(state) if verifying else DONE)
         if not verifying:

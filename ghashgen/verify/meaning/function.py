@@ -14,19 +14,18 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.linear import Case
 from ghashgen.verify.core.numbers import Number, combined, times
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.hash.spec import KINDS
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access, Region
+from ghashgen.verify.meaning.algebra import KINDS
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import Assertion
 from ghashgen.verify.rules.entry import Call, arguments
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access, Region
 
 Content = Callable[[Memory, Number], Lane | None]
 
@@ -134,7 +133,7 @@ class Function:
         passed = {name: times(n, self.multiple // self.unit) for name, n in numbers.items()}
         values = arguments(self.parameters, passed, pointers)
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
-        return Call(ABIS[self.abi], values, tuple(regions), align, held)
+        return Call(self.abi, values, tuple(regions), align, held)
 
     # Ghosts.
 
@@ -264,8 +263,14 @@ class Function:
         Raises:
             Refutation: they differ.
         """
-        if self.form(lane, what) != wanted:
-            raise Refutation(Category.FUNCTION, f"{what} is wrong")
+        got = self.form(lane, what)
+        if got != wanted:
+            raise self.wrong(lane, got, wanted, what)
+
+    def wrong(self, lane: Lane, got: Form, wanted: Form, what: str) -> Refutation:
+        """Return the refutation that a value is not its definition."""
+        difference = Difference(self, lane, got, wanted)
+        return Refutation(Category.FUNCTION, f"{what} is wrong", difference=difference)
 
 
 class Question(Protocol):

@@ -1,40 +1,43 @@
 """The functions of an AES-GCM kernel (SP 800-38D): encrypt and decrypt."""
 
+from typing import TYPE_CHECKING
+
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.gcm.cipher import boxes
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.meaning.cipher import boxes
 from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.ctr import check_counter, counter_of
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
-from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
+from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing
+from ghashgen.verify.meaning.letters import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 CIPHERTEXT, PLAINTEXT = "C", "T"
 """The letters of the variables of blocks."""
 
 
-def shared(spec: GcmSpec) -> tuple[Names, Buffer, list[Lane]]:
+def shared(spec: "GcmSpec") -> tuple[Names, Buffer, list[Lane]]:
     """Return what all functions of a kernel share: names, the table, and its round keys."""
     names = Names(GcmAlgebra(spec.order), (boxes().kind,))
     keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
     return names, table_of(names, spec, making=False), keys
 
 
-def hash_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def hash_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what update, power or combine means: as of a hash, under the subkey E_K(0)."""
     return of_names(spec, function, shared(spec)[0])
 
 
-def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what a function of a kernel means.
 
     Raises:
@@ -54,13 +57,9 @@ def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
         names.special = text.block
     hashing = Hashing(names, (hashed,))
 
-    def counter(memory: Memory, at: Number) -> Lane:
-        # Behind a cut N may be another number: what memory holds is still that of the entry.
-        return counters.block(0)
-
     buffers = {
         "table": table,
-        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
+        "counter": counter_of(counters),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.READ, "length", text.input, over="output"),
         "output": Buffer(Access.OUTPUT, "length", text.output),
@@ -69,14 +68,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
     def finish(f: Function, state: State) -> None:
         text.check_end(state)
         check_hashed(f, state, hashing)
-        size, at = size_of(state.memory, "input"), text.done(state.ghosts)
-        if size == 0 and not state.memory.written["counter"]:
-            return
-        left = combined(size, at, -1)
-        assert isinstance(left, int)
-        last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-        wanted, what = terms.form(counters.block(last)), "the counter block"
-        f.compare(f.cell(state, "counter", what), wanted, what)
+        check_counter(f, state, text)
 
     return Function(
         function.symbol,

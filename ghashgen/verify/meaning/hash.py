@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.limits import GREATEST_LENGTH
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.meaning.algebra import ZERO, Algebra
 from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
 ADDEND, FACTOR = "Y", 0
 """The variable of what combine adds; the power under which its factor goes."""
@@ -64,13 +66,14 @@ def check_hashed(f: Function, state: State, hashing: Hashing, buffer: str = "sta
     if wanted == {(STATE, 0): 1} and not any(k in written for k in range(BLOCK_BYTES)):
         return
     lane = f.names.named(f.register(state, buffer, "the state"))
-    if f.names.recognised(lane) != wanted:
-        # In words, if it is no polynomial; else the sums differ.
-        f.compare(lane, f.names.algebra.state({}), "the state")
-        raise Refutation(Category.FUNCTION, "the state is wrong")
+    found, algebra = f.names.recognised(lane), f.names.algebra
+    if found != wanted:
+        # As a sum it says more than as a polynomial, in which sums may have names.
+        got = f.form(lane, "the state") if found is None else algebra.state(dict(found.keys()))
+        raise f.wrong(lane, got, algebra.state(dict(wanted.keys())), "the state")
 
 
-def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
+def meaning_of(spec: "KernelSpec", function: "FunctionSpec") -> Function:
     """Return what a function of a kernel means.
 
     Raises:
@@ -79,7 +82,7 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
     return of_names(spec, function, Names(Algebra(spec.order, spec.op)))
 
 
-def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
+def of_names(spec: Any, function: "FunctionSpec", names: Names) -> Function:
     """Return what a function means, of a kernel whose values have names.
 
     Raises:

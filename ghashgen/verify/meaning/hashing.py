@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Fork, compared
-from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
+from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.names import Names, Partial, Sum
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 
 STATE = "X"
 """The variable of the state on entry."""
@@ -51,9 +51,7 @@ class Blocks:
 
 def size_of(memory: Memory, buffer: str) -> Number:
     """Return the bytes of a buffer."""
-    size = memory.regions[buffer].size
-    assert isinstance(size, int | Linear)
-    return size
+    return memory.regions[buffer].size
 
 
 def content(names: Names, blocks: Blocks, memory: Memory, at: Number) -> Lane | None:
@@ -89,12 +87,12 @@ def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
                 raise Fork("a block, whole or not", compared(combined(n, 1, -1)))
             if below:
                 return 0
-            facts.near(n)  # type: ignore[attr-defined]
+            facts.near(n)
             raise UndecidedError("a block of so many bytes")
         return max(n, 0)
 
     end = combined(at, BLOCK_BYTES)
-    before = missing(combined(whole(region.low), at, -1))
+    before = missing(combined(region.low, at, -1))
     behind = missing(combined(end, size_of(memory, blocks.buffer), -1))
     return Partial(blocks.name(at), before, BLOCK_BYTES - behind)
 
@@ -102,7 +100,7 @@ def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
 def partials(blocks: Blocks, memory: Memory) -> Iterator[Partial]:
     """Yield the first and the last block of a buffer, where they are partial and that is known."""
     region = memory.regions[blocks.buffer]
-    for edge in (whole(region.low), size_of(memory, blocks.buffer)):
+    for edge in (region.low, size_of(memory, blocks.buffer)):
         if inside := within(edge, BLOCK_BYTES):
             with suppress(UndecidedError):
                 yield block_at(blocks, memory, combined(edge, inside, -1))

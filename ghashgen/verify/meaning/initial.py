@@ -14,12 +14,11 @@ from ghashgen.verify.core.numbers import combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, Value
-from ghashgen.verify.gcm.cipher import encrypted
-from ghashgen.verify.gcm.counter import IV_BYTES
-from ghashgen.verify.gcm.table import MASK
-from ghashgen.verify.meaning.counters import BASE, Counters
+from ghashgen.verify.meaning.cipher import encrypted
+from ghashgen.verify.meaning.counters import BASE, IV_BYTES, Counters
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.state import State
 
@@ -64,13 +63,17 @@ class Initial:
     def explicit(self) -> Lane | None:
         """Return J_0 where it is the IV and the number 1, None where it is not."""
         state = self.counters.names.state
-        if state.ghosts.get(self.number) != IV_BYTES:
+        if not self._has_usual_size(state):
             return None
         names = self.counters.names
         iv = self._short(names.terms.variable(self.iv.name(0)))
         return names.terms.xor(
             names.terms.moves(iv, names.algebra.memory), 1 << 8 * BLOCK_BYTES - 8
         )
+
+    def _has_usual_size(self, state: State) -> bool:
+        size = state.ghosts[self.number]
+        return isinstance(size, int | Linear) and state.facts.equals(size, IV_BYTES) is True
 
     def _short(self, lane: Lane) -> Lane:
         """Return a value of an IV of 12 bytes, of whose block the other bytes are zeros."""
@@ -87,7 +90,7 @@ class Initial:
         state: State = names.state
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER | RAW):
             return lane
-        if state.ghosts[self.number] == IV_BYTES:
+        if self._has_usual_size(state):
             return self._short(lane)
         if self.hashing.keys[0] not in state.ghosts:
             return lane

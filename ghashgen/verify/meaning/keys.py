@@ -1,19 +1,23 @@
 """init of AES-GCM: the round keys (FIPS 197, 5.2), and the table of the subkey H = E_K(0)."""
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from typing import TYPE_CHECKING
+
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.gcm.cipher import encrypted, expanded
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import KEY_LETTER
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.meaning.cipher import encrypted, expanded
+from ghashgen.verify.meaning.ctr import check_keys
 from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hash import check_table, table_of
+from ghashgen.verify.meaning.letters import KEY_LETTER
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 
-def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def init_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what init means: the table of a key of 16, 24 or 32 bytes."""
     names = shared(spec)[0]
     terms = names.terms
@@ -32,10 +36,7 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
         return terms.entry("subkey", 1) if found[lane] else lane
 
     def finish(f: Function, state: State) -> None:
-        for index, number in spec.round_keys.items():
-            what = f"round key {number}"
-            lane = f.cell(state, "table", what, BLOCK_BYTES * index)
-            f.compare(lane, terms.form(keys[number]), what)
+        check_keys(f, state, spec.round_keys, keys)
         if any(spec.hash.cells) and not any(found.values()):
             said = f"no value is E_K(0), {spec.rounds} rounds of AES of a block of zeros"
             raise Refutation(Category.FUNCTION, f"the hash subkey is wrong: {said}")

@@ -1,5 +1,7 @@
 """Whole messages of AES-GCM: seal and open (SP 800-38D, 7.1 and 7.2)."""
 
+from typing import TYPE_CHECKING
+
 from ghashgen.verify.core.limits import (
     DONE,
     EVERY,
@@ -9,7 +11,7 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
@@ -25,9 +27,11 @@ from ghashgen.verify.meaning.status import (
     outside,
 )
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
-from ghashgen.verify.meaning.text import ANSWER, Text
+from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 LIMITS = {
     "iv_length": (1, GREATEST_OTHER),
@@ -48,7 +52,7 @@ def check_nothing(state: State, text: Text, *buffers: str) -> None:
         raise Refutation(Category.FUNCTION, "something is written, though a length is refused")
 
 
-def message_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what seal or open means."""
     sealing = function.operation == "seal"
     names, table, keys = shared(spec)
@@ -90,8 +94,7 @@ def message_of(spec: GcmSpec, function: GcmFunction) -> Function:
         if refused(state) or not one_of(state, TAG_LENGTH, frozenset(TAGS)):
             check_status(state, REFUSED)
             check_nothing(state, text)
-            if ANSWER in state.ghosts:
-                raise Refutation(Category.FUNCTION, "an answer of what is refused")
+            answer.check_unasked(state)
             return
         check_status(state, answer.status(state))
         text.check_end(state)

@@ -27,7 +27,7 @@ from ghashgen.verify.core.term import (
 )
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import rebuilt
-from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.meaning.algebra import Algebra
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ X has the bytes of a block that has begun, and is multiplied when it is full (`H
 keystream is kept (`Counters.begun`). The first text after AAD pads a block of AAD that has begun.
 """
 
+from typing import TYPE_CHECKING
+
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import (
@@ -18,7 +20,7 @@ from ghashgen.verify.core.linear import Fork, equal_or_not
 from ghashgen.verify.core.numbers import combined, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.values import Linear
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.counters import KEPT, Counters
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import CIPHERTEXT, PLAINTEXT, shared
@@ -43,10 +45,12 @@ from ghashgen.verify.meaning.stream import (
 )
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 
-def aad_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def aad_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what aad means: X absorbs the bytes."""
     names, table, _ = shared(spec)
     stream, aad = Stream(names), Blocks("D", "aad")
@@ -90,7 +94,7 @@ def aad_of(spec: GcmSpec, function: GcmFunction) -> Function:
     )
 
 
-def more_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def more_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what encrypt_more or decrypt_more means."""
     names, table, keys = shared(spec)
     hashed = Blocks(CIPHERTEXT, "input")

@@ -1,8 +1,10 @@
 """start: the state of a message under an IV, of which nothing has come yet."""
 
+from typing import TYPE_CHECKING
+
 from ghashgen.verify.core.limits import DONE, EVERY, REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import content
@@ -11,12 +13,14 @@ from ghashgen.verify.meaning.message import LIMITS
 from ghashgen.verify.meaning.status import STATUS_BITS, check_status, number_of, outside
 from ghashgen.verify.meaning.stream import ASSOCIATED, STREAM, STREAM_BYTES, check_cells
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.regions import Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 
 LENGTH = "iv_length"
 
 
-def start_of(spec: GcmSpec, function: GcmFunction) -> Function:
+def start_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     """Return what start means."""
     names, table, keys = shared(spec)
     initial = Initial.of(names, keys)

@@ -5,7 +5,6 @@ from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.abi import RESULT
 
 STATUS_BITS = 32
 """Bits of what is returned."""
@@ -55,6 +54,7 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
 
 def check_status(state: State, wanted: int) -> None:
     """Compare the number that is returned."""
-    value = state.machine.gpr[RESULT]
+    m = state.machine
+    value = m.gpr[m.target.result]
     if not isinstance(value, int) or value & (1 << STATUS_BITS) - 1 != wanted:
         raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")

@@ -16,15 +16,15 @@ from ghashgen.verify.core.numbers import Number, combined, unknown
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.gcm.table import MASK
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.counters import KEPT, Counters
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.hashing import STATE
+from ghashgen.verify.meaning.letters import MASK
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.status import check_status, number_of, one_of
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
-from ghashgen.verify.x86_64.regions import Access
 
 STREAM, STREAM_BYTES, NUMBER_BYTES = "stream", 96, 8
 COUNTER_AT, MASK_AT, KEPT_AT, NUMBERS_AT, END_AT = 16, 32, 48, 64, 88

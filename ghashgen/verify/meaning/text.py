@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, Moves, variable
-from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
+from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, block_at, content, size_of
 from ghashgen.verify.meaning.names import Names, Partial
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
@@ -90,7 +90,8 @@ class Text:
             Refutation: it may have been.
         """
         region = memory.regions[self.out]
-        end = whole(region.done)
+        end = region.done
+        assert end is not None
         # Nothing of the block in which it begins is done yet, if it begins within one.
         before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
         if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
@@ -101,7 +102,7 @@ class Text:
         """Return 16 bytes of the output that are known to be right; None where they are not."""
         end = memory.regions[self.out].done
         assert end is not None
-        facts, before = memory.facts, combined(whole(end), at, -1)
+        facts, before = memory.facts, combined(end, at, -1)
         if facts.below(before, BLOCK_BYTES) is not False or facts.below(at, 0) is not False:
             return None
         if not self.encrypting or self.names.state.ghosts.get(ANSWER) == DIFFERS:

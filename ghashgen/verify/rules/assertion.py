@@ -10,7 +10,8 @@
                   "from": {source: [{unknown: number in the source's unknowns, or in those
                                      that cases have brought since}]}}
     number       "128*t+r-16"
-    place        rax .. r15, v0.0 .. v31.3 (128 bits), k0 .. k7, or "region+number:bytes"
+    place        a register of the target, as rax, v0.0 .. v31.3 (128 bits), k0 .. k7; or
+                 "region+number:bytes"
     value        "?" anything | "!" anything public, each an unknown of its own
                  | ["v", name] an unknown value, the same wherever it is named
                  | ["n", number] | ["p", region, number] | ["@", register] what the caller left
@@ -21,14 +22,16 @@ exactly of this form is refused: values by `ghashgen.verify.rules.values`, all e
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number, parse, parts
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Value
-from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES, Machine
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.target import Target
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,17 @@ class Place:
         return value
 
 
-def _registers() -> Iterator[Place]:
-    for k, name in enumerate(GPR_NAMES):
-        yield Place(name, "gpr", k)
-    for k in range(32):
-        for lane in range(LANES):
-            yield Place(f"v{k}.{lane}", "vec", k, lane, 128)
-    for k in range(8):
-        yield Place(f"k{k}", "mask", k)
-
-
-REGISTERS = {place.name: place for place in _registers()}
-"""Every register by its name in a certificate."""
+@cache
+def registers(target: Target) -> Mapping[str, Place]:
+    """Return every register by its name in a certificate."""
+    places = [Place(name, "gpr", k) for k, name in enumerate(target.general)]
+    places += [
+        Place(f"v{k}.{lane}", "vec", k, lane, 128)
+        for k in range(len(target.vectors))
+        for lane in range(target.lanes)
+    ]
+    places += [Place(name, "mask", k) for k, name in enumerate(target.masks)]
+    return {place.name: place for place in places}
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _assertion(name: str, data: object) -> Assertion:
     if among.keys() - unknowns.keys():
         raise unsupported(f"{name}: values of no unknown")
     places = _mapping(found["places"])
-    memory = tuple((_bytes(p), v) for p, v in sorted(places.items()) if p not in REGISTERS)
+    memory = tuple((_bytes(p), v) for p, v in sorted(places.items()) if "+" in p)
     flags, dirty = found["flags"], found["dirty"]
     if flags not in ("secret", "public") or not isinstance(dirty, bool):
         raise unsupported(f"{name}: flags {flags!r}, dirty {dirty!r}")
@@ -129,7 +131,7 @@ def _assertion(name: str, data: object) -> Assertion:
         unknowns,
         among,
         tuple(parse(n) for n in _list(found["facts"])),
-        {p: v for p, v in places.items() if p in REGISTERS},
+        {p: v for p, v in places.items() if "+" not in p},
         memory,
         _mapping(found["ghosts"]),
         flags == "public",

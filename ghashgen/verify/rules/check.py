@@ -12,55 +12,45 @@
 Nothing is changed in place at a cut. What no rule covers is refused.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
-from iced_x86 import Instruction, InstructionInfoFactory
-
-from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.rules.assertion import REGISTERS, Assertion, Place, require_known
+from ghashgen.verify.machine.convention import check_frame, check_return
+from ghashgen.verify.machine.flags import Open, SecretCondition, Why, alike
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import END, Machine
+from ghashgen.verify.machine.memory import STACK
+from ghashgen.verify.machine.target import Decoded
+from ghashgen.verify.machine.wipe import check_wiped
+from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
 from ghashgen.verify.rules.divided import Answered, Divided
 from ghashgen.verify.rules.entry import blank, entered
 from ghashgen.verify.rules.meaning import Meaning, facts_of
 from ghashgen.verify.rules.state import State, own
 from ghashgen.verify.rules.values import value_of
-from ghashgen.verify.x86_64.abi import check_entry, check_frame, check_return
-from ghashgen.verify.x86_64.dataflow import address_guard, guard
-from ghashgen.verify.x86_64.decoding import decode
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
-from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step
-from ghashgen.verify.x86_64.memory import STACK
-from ghashgen.verify.x86_64.rows.table import step_of
-from ghashgen.verify.x86_64.wipe import check_wiped
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
 """Instructions between two cuts, and cases: more than any kernel needs."""
 
 
-@dataclass(frozen=True)
-class Decoded:
-    """One instruction, ready to run."""
-
-    step: Step
-    following: int
-    guards: tuple[Callable[[Machine], None], ...]
-    vectors: tuple[int, ...]
-
-
 class Checker:
     """Checks one function's certificate against its specification."""
 
+    most = MOST_STEPS
+    """Instructions between two cuts."""
+
     def __init__(
         self, image: Image, meaning: Meaning, assertions: Mapping[str, Assertion],
-        align: tuple[int, int] = (16, 8),
+        align: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        self.image, self.meaning, self.terms, self.align = image, meaning, meaning.terms, align
+        self.image, self.meaning, self.terms = image, meaning, meaning.terms
+        self.target, self.align = image.target, align or image.target.stack_align
+        self.registers, self.top = registers(image.target), image.target.stack_pointer
         self.entry = image.symbol(meaning.symbol)
         self.assertions = dict(assertions)
         self.at: dict[int, list[Assertion]] = {}
@@ -70,6 +60,7 @@ class Checker:
         self.steps = self.runs = self.returns = 0
         self.gpr: list[Value] = []
         self.vec: list[tuple[Lane, ...]] = []
+        self.left: dict[str, Value] = {}
 
     def check(self) -> None:
         """Check it all: the entry and each assertion, run to the next cuts and returns.
@@ -77,12 +68,14 @@ class Checker:
         Raises:
             Refutation: something is not shown.
         """
-        check_entry(self.image, self.meaning.symbol)
+        self.target.check_entry(self.image, self.meaning.symbol)
         try:
             for state in self.entries():
                 self.run(state, self.entry, None)
             for assertion in self.assertions.values():
-                self.run(self.state(assertion), self.entry + assertion.at, assertion)
+                # An unknown that has one value is that number from here on.
+                for state in self.state(assertion).each((Case(),)):
+                    self.run(state, self.entry + assertion.at, assertion)
         except UndecidedError as error:
             raise unsupported(f"not decided: {error}", self.terms.at) from None
 
@@ -92,7 +85,9 @@ class Checker:
         call = self.meaning.call(own(facts), self.align)
         state = entered(self.image, self.terms, call, facts)
         state.ghosts = self.meaning.begin() | own(facts)
-        self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
+        m = state.machine
+        self.gpr, self.vec = list(m.gpr), list(m.vec)
+        self.left = {n: p.of(m) for n, p in self.registers.items() if p.file != "mask"}
         return state
 
     def entries(self) -> list[State]:
@@ -121,7 +116,7 @@ class Checker:
     ) -> tuple[int, bool]:
         """Run one case to a cut or a return; `begun`: it is not to be cut where it stands."""
         self.meaning.entering(state)
-        for _ in range(MOST_STEPS):
+        for _ in range(self.most):
             if address == END or (not begun and address in self.at):
                 try:
                     if address == END:
@@ -138,7 +133,7 @@ class Checker:
             except SecretCondition as asked:
                 raise Answered(self.answers(state, asked), address) from None
             begun = False
-        raise unsupported(f"no cut within {MOST_STEPS} instructions", address)
+        raise unsupported(f"no cut within {self.most} instructions", address)
 
     def answers(self, state: State, asked: SecretCondition) -> list[State]:
         """Return the two states behind a condition that depends on a secret.
@@ -166,7 +161,7 @@ class Checker:
         m, meaning = state.machine, self.meaning
         now = self._decoded.get(address) or self._decode(address)
         self.terms.at = address
-        pointer, before, flags = m.gpr[RSP], _written(m), m.flags
+        pointer, before, flags = m.gpr[self.top], _written(m), m.flags
         try:
             for check in now.guards:
                 check(m)
@@ -176,8 +171,8 @@ class Checker:
                 raise unsupported("cases of an instruction that has begun", address) from None
             raise
         self.steps += 1
-        if m.gpr[RSP] is not pointer:
-            top = m.gpr[RSP]
+        if m.gpr[self.top] is not pointer:
+            top = m.gpr[self.top]
             if not isinstance(top, Pointer) or top.region != STACK:
                 raise unsupported("the stack pointer leaves the stack", address)
             check_frame(m)
@@ -189,10 +184,7 @@ class Checker:
         return now.following if following is None else following
 
     def _decode(self, address: int) -> Decoded:
-        i = decode(self.image, address)
-        guards = tuple(g for g in (address_guard(i), guard(i)) if g)
-        vectors = vectors_written(i) if self.meaning.vectors_named else ()
-        now = self._decoded[address] = Decoded(step_of(i), int(i.next_ip), guards, vectors)
+        now = self._decoded[address] = self.target.decode(self.image, address)
         return now
 
     # Rule 3.
@@ -202,6 +194,8 @@ class Checker:
         facts, meaning, terms = a.facts(), self.meaning, self.terms
         if missing := [n for n in meaning.numbers if n not in a.unknowns]:
             raise unsupported(f"{a.name}: no unknown {missing[0]}")
+        if odd := a.registers.keys() - self.registers.keys():
+            raise unsupported(f"{a.name}: no place: {min(odd)}")
         call = meaning.call({n: own(facts)[n] for n in meaning.numbers}, self.align)
         state = blank(self.image, terms, call, facts, a.name)
         numbers, m = own(facts), state.machine
@@ -214,9 +208,9 @@ class Checker:
         def value(v: object, bits: int) -> Value:
             if v in ("?", "!"):
                 return terms.lost("an unknown of a cut", v == "?", bits)
-            return value_of(v, numbers, bits, self._fresh, meaning, (self.gpr, self.vec))
+            return value_of(v, numbers, bits, self._fresh, meaning, self.left)
 
-        for name, place in REGISTERS.items():
+        for name, place in self.registers.items():
             found = value(a.registers.get(name, "?"), place.bits)
             file, k, lane = getattr(m, place.file), place.index, place.lane
             is_vector = place.file == "vec"
@@ -224,16 +218,15 @@ class Checker:
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
-            known = isinstance(state.memory.regions[place.region].size, int)
-            if known and not isinstance(place.offset, int):
+            size = state.memory.regions[place.region].size
+            if isinstance(place.offset, Linear) and isinstance(size, int):
                 # No access finds such bytes: what is there would be taken for what was at first.
                 raise unsupported(f"{a.name}: {place.name}, in a buffer of known size")
-            found, first = value(v, place.bits), state.memory.key(place.offset)
-            cells = {first + k: (found, k) for k in range(place.bits // 8)}
-            state.memory.written[place.region].update(cells)
+            first = state.memory.key(place.offset)
+            state.memory.put(place.region, first, value(v, place.bits), place.bits // 8)
         m.flags = alike(Open(Why.UNDEFINED, not a.public_flags))
         m.upper_dirty = a.dirty
-        pointer = m.gpr[RSP]
+        pointer = m.gpr[self.top]
         if not isinstance(pointer, Pointer) or pointer.region != STACK:
             raise unsupported(f"{a.name}: a stack pointer that is none")
         check_frame(m)
@@ -306,11 +299,11 @@ class Checker:
                     return
             # First by the names that it has here: an assertion may speak of what they are names of.
             named = meaning.canonical(is_) if isinstance(is_, Term) else is_
-            wanted = value_of(v, to, place.bits, unknown_value, meaning, (self.gpr, self.vec))
+            wanted = value_of(v, to, place.bits, unknown_value, meaning, self.left)
             if not self._equal(is_, wanted) and not self._equal(named, wanted):
                 raise unsupported(where + f"{place.name} is not as the assertion has it")
 
-        for name, place in REGISTERS.items():
+        for name, place in self.registers.items():
             compare(place, place.of(m), a.registers.get(name, "?"))
         said: dict[str, set[int]] = {region: set() for region in memory.written}
         for place, v in a.memory:
@@ -334,7 +327,7 @@ class Checker:
             raise unsupported(where + "flags may hold a secret")
         if m.upper_dirty and not a.dirty:
             raise unsupported(where + "upper halves are in use")
-        if len(memory.returns) != 1:
+        if len(memory.returns) != bool(self.target.return_bytes):
             raise unsupported(where + "inside a call")
         meaning.instance(state, a, moved, bound)
         self._descend(state, a, source, to)
@@ -370,8 +363,8 @@ class Checker:
     def _end(self, state: State) -> None:
         """Compare what is left with the convention and the specification."""
         m = state.machine
-        abi = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align).abi
-        check_return(abi, m, self.gpr, self.vec)
+        call = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align)
+        check_return(self.target.convention(call.abi), m, self.gpr, self.vec)
         at, self.terms.at = self.terms.at, 0
         self.meaning.end(state)
         self.terms.at = at
@@ -383,9 +376,3 @@ class Checker:
 def _written(m: Machine) -> tuple[int, int, int, int]:
     """Return a number that grows with every write to registers and memory."""
     return m.gpr.writes, m.vec.writes, m.mask.writes, m.memory.stores
-
-
-def vectors_written(i: Instruction) -> tuple[int, ...]:
-    """Return the vector registers that an instruction writes."""
-    use = use_of(i, InstructionInfoFactory())
-    return tuple(sorted(n - VECTOR for n in use.writes if VECTOR <= n < MASK))

@@ -7,31 +7,31 @@ from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.machine.convention import SLOT, STACK_LIMIT, floor_of, stack_before
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.machine import END, entry_machine
+from ghashgen.verify.machine.memory import STACK, Memory
+from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.rules.state import State, own
-from ghashgen.verify.x86_64.abi import SLOT, STACK_LIMIT, Abi, floor_of, stack_before
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.machine import END, RSP, entry_machine
-from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Memory
-from ghashgen.verify.x86_64.regions import Access, Region
 
 
 @dataclass(frozen=True)
 class Call:
     """How a function is called: the convention, its arguments, the buffers that it may use."""
 
-    abi: Abi
+    abi: str
     arguments: tuple[Value, ...]
     regions: tuple[Region, ...]
     align: tuple[int, int]
-    """The stack pointer at the entry, modulo so much: (16, 8), or more exactly."""
+    """The stack pointer at the entry, modulo so much: as the target says, or more exactly."""
     held: tuple[tuple[str, int, Value], ...] = ()
     """Numbers in memory: the buffer, where in it, and the 8 bytes that are there."""
 
 
 def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> State:
     """Return a state in which nothing has happened and the registers are the caller's."""
-    abi = call.abi
-    above = RETURN_BYTES + abi.home_bytes
+    target, abi = image.target, image.target.convention(call.abi)
+    above = target.return_bytes + abi.home_bytes
     stacked = call.arguments[len(abi.arguments) :]
     size = above + SLOT * len(stacked)
     stack = Region(
@@ -40,18 +40,22 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
     memory = Memory(terms, image, [*call.regions, stack])
     memory.facts = facts
     m = entry_machine(terms, memory)
-    m.red_zone, m.gpr[RSP] = abi.red_zone, Pointer(STACK, 0)
+    if abi.saved_bits < 128:
+        for k in abi.saved_vectors:
+            m.vec[k] = (terms.caller_apart(target.vectors[k], abi.saved_bits), *m.vec[k][1:])
+    m.red_zone, m.gpr[target.stack_pointer] = abi.red_zone, Pointer(STACK, 0)
     memory.floor, memory.page = floor_of(m), abi.page
-    memory.returns.append((Pointer(STACK, 0), END))
+    if target.return_bytes:
+        memory.returns.append((Pointer(STACK, 0), END))
     return State(m, {}, label, own(facts))
 
 
 def entered(image: Image, terms: Terms, call: Call, facts: Facts) -> State:
     """Return the state at the entry: arguments are where the convention has them."""
-    state, abi = blank(image, terms, call, facts, "entry"), call.abi
+    state, abi = blank(image, terms, call, facts, "entry"), image.target.convention(call.abi)
     for register, value in zip(abi.arguments, call.arguments, strict=False):
         state.machine.gpr[register] = value
-    above = RETURN_BYTES + abi.home_bytes
+    above = image.target.return_bytes + abi.home_bytes
     stacked = enumerate(call.arguments[len(abi.arguments) :])
     for region, at, value in (
         *((STACK, above + SLOT * index, value) for index, value in stacked), *call.held,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
-from ghashgen.verify.core.numbers import Number, replaced, unknown, whole
+from ghashgen.verify.core.numbers import Number, replaced, unknown
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.core.variables import renumbered
-from ghashgen.verify.x86_64.abi import floor_of
-from ghashgen.verify.x86_64.flags import Flag, Flags, Open
-from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.machine.convention import floor_of
+from ghashgen.verify.machine.flags import Flag, Flags, Open
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
 
 
 @dataclass
@@ -37,9 +37,7 @@ class State:
     @property
     def facts(self) -> Facts:
         """What is known of the unknowns."""
-        facts = self.machine.memory.facts
-        assert isinstance(facts, Facts)
-        return facts
+        return self.machine.facts
 
     def copy(self) -> "State":
         """Return a state that changes by itself."""
@@ -94,7 +92,7 @@ class State:
             if isinstance(v, Linear):
                 return replaced(v, values)
             if isinstance(v, Pointer):
-                return Pointer(v.region, replaced(whole(v.offset), values))
+                return Pointer(v.region, replaced(v.offset, values))
             return v
 
         kinds: tuple[type, ...] = (Linear, Pointer)
@@ -114,10 +112,10 @@ class State:
                 if isinstance(v, kinds):
                     cells[key] = done.setdefault(id(v), new(v)), k
         for region in memory.regions.values():
-            region.low = replaced(whole(region.low), values)
-            region.size = replaced(whole(region.size), values)
+            region.low = replaced(region.low, values)
+            region.size = replaced(region.size, values)
             if region.done is not None:
-                region.done = replaced(whole(region.done), values)
+                region.done = replaced(region.done, values)
         m.flags = _flags(m.flags, values)
         self.ghosts = {
             name: replaced(ghost, values) if isinstance(ghost, int | Linear) else ghost

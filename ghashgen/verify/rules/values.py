@@ -1,17 +1,14 @@
 """Values of an assertion: what they are where its unknowns are numbers and values of a state."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ghashgen.verify.core.numbers import Number, parse, replaced
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Pointer, Value
-from ghashgen.verify.rules.assertion import REGISTERS, require_known
+from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.meaning import Meaning
-
-Entry = tuple[Sequence[Value], Sequence[tuple[Lane, ...]]]
-"""What the caller left in general and in vector registers."""
 
 
 def value_of(
@@ -20,9 +17,9 @@ def value_of(
     bits: int,
     unknown_value: Callable[[str, int], Value],
     meaning: Meaning,
-    entry: Entry,
+    left: Mapping[str, Value],
 ) -> Value:
-    """Return what a value of an assertion is.
+    """Return what a value of an assertion is; `left` is what the caller left in registers.
 
     Raises:
         Refutation: there is no such value.
@@ -34,7 +31,7 @@ def value_of(
         return replaced(found, numbers)
 
     def part(x: object) -> Lane:
-        return _lane(value_of(x, numbers, 128, unknown_value, meaning, entry))
+        return _lane(value_of(x, numbers, 128, unknown_value, meaning, left))
 
     def named(x: object) -> Number:
         match x:
@@ -51,12 +48,8 @@ def value_of(
             return int(text, 16)
         case ["v", str(name)]:
             return unknown_value(name, bits)
-        case ["@", str(name)] if name in REGISTERS:
-            place = REGISTERS[name]
-            if place.file == "vec":
-                return entry[1][place.index][place.lane]
-            if place.file == "gpr":
-                return entry[0][place.index]
+        case ["@", str(name)] if name in left:
+            return left[name]
         case ["t", "xor", a, b]:
             return meaning.terms.xor(part(a), part(b))
         case ["t", "moves", a, list(moves)]:

@@ -5,15 +5,14 @@ from typing import Any
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
+from ghashgen.verify.machine.target import VECTOR
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS
-from ghashgen.verify.rules.assertion import REGISTERS
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES, TURN, Values
-from ghashgen.verify.x86_64.flow import VECTOR
 
 
 class Sample(Values):
@@ -44,7 +43,7 @@ class Sample(Values):
             ]
         )
         places: dict[str, Any] = {}
-        for name, place in REGISTERS.items():
+        for name, place in self.checker.registers.items():
 
             def get(state: State, place: Any = place) -> Any:
                 return place.of(state.machine)
@@ -141,7 +140,7 @@ class Sample(Values):
                     known[part.name] = None if unknown_ or over else end
                 case Initial():
                     known[part.name] = self.masked
-                case Answer():
+                case Answer() if part.name not in known:
                     known[part.name] = first.ghosts.get(part.name)
         return known
 

@@ -3,27 +3,6 @@
 from collections import deque
 from collections.abc import Mapping
 
-from iced_x86 import FlowControl
-
-from ghashgen.verify.x86_64.flow import Flow
-
-
-def successors(flow: Flow) -> dict[int, tuple[int, ...]]:
-    """Return where control may go from each instruction."""
-    out: dict[int, tuple[int, ...]] = {}
-    for address, i in flow.instructions.items():
-        following, target = int(i.next_ip), int(i.near_branch_target)
-        match i.flow_control:
-            case FlowControl.UNCONDITIONAL_BRANCH:
-                out[address] = (target,)
-            case FlowControl.CONDITIONAL_BRANCH:
-                out[address] = (following, target)
-            case FlowControl.RETURN:
-                out[address] = ()
-            case _:
-                out[address] = (following,)
-    return out
-
 
 def reached(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
     """Return the instructions that control may come to from behind one."""

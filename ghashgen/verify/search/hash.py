@@ -5,20 +5,19 @@ from itertools import product
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import flow_of
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.loops import TURNS, turns
 from ghashgen.verify.search.power import certificate as power
 from ghashgen.verify.search.residues import plain, whole
 from ghashgen.verify.search.tail import LENGTH, joined
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import flow_of
 
 EMPTY: dict[str, Any] = {"assertions": {}}
 
@@ -30,7 +29,7 @@ def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
         Refutation: there is none.
     """
     refused: Refutation | None = None
-    for data in certificates(image, meaning, abi):
+    for data in certificates(Checker(image, meaning, {}), abi):
         try:
             Checker(image, meaning, read_certificate(data)).check()
         except Refutation as error:
@@ -40,17 +39,17 @@ def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
     raise refused or unsupported("search: no invariant of the loop")
 
 
-def certificates(image: Image, meaning: Meaning, abi: str) -> Iterator[dict[str, Any]]:
+def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """Yield certificates of a function, each of which may or may not be right.
 
     Raises:
         Refutation: there is a loop of which nothing is understood.
     """
-    checker = Checker(image, meaning, {})
+    image, meaning = checker.image, checker.meaning
     if not meaning.numbers:
         yield EMPTY
         return
-    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
+    flow = flow_of(image, checker.entry, abi)
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return

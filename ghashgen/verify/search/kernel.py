@@ -1,21 +1,27 @@
 """Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ghashgen.verify.checking import SCHEMA, check_function
+from ghashgen.verify.certified import Certified
+from ghashgen.verify.checking import SCHEMA, check_case, residues
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
-from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
+from ghashgen.verify.meaning.text import Text
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.flow import looks_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
-from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.search.text import certificates as texts
+from ghashgen.verify.statements.core import Function, Statement
+from ghashgen.verify.x86_64.elf import load_image
 
 
 def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
@@ -33,34 +39,67 @@ def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
 
 
 def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
-    """Return the certificate of a function by its name: the first that the rules accept.
+    """Return the certificates of a function, one for each way, by their names.
 
     Raises:
-        Refutation: of the last one that was tried.
+        Refutation: none is accepted, or the rules do not cover the function.
     """
-    refused = unsupported("search: no certificate")
+    spec.meaning(function)
+    certified = Certified()
+    certified.prove(image, spec, function)
+    return certified.found
+
+
+def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> Iterator[Any]:
+    """Yield certificates of a function, each of which may or may not be right.
+
+    Raises:
+        Refutation: there is something of which nothing is understood.
+    """
     try:
-        for data in _proposed(image, spec, meaning_of(spec, function)):
-            try:
-                check_function(image, spec, function, {function.symbol: data})
-            except Refutation as error:
-                refused = error
-            else:
-                return {function.symbol: data}
-    except Refutation as error:
-        refused = error
+        if not _rounds(image, meaning().symbol):
+            yield from _proposed(image, spec, meaning())
+            return
+        cases = residues(image.target)
+        yield {"stack": {k: _first(image, spec, meaning, align) for k, align in cases.items()}}
     except UndecidedError as error:
-        refused = unsupported(f"search: {error}")
+        raise unsupported(f"search: {error}") from None
     except (RecursionError, MemoryError) as error:
-        refused = unsupported(f"search: {type(error).__name__}")
-    refused.symbol = function.symbol
+        raise unsupported(f"search: {type(error).__name__}") from None
+
+
+def _rounds(image: Image, symbol: str) -> bool:
+    """Return whether a function aligns its frame itself."""
+    return any(look.rounds for look in looks_of(image, image.symbol(symbol)).values())
+
+
+def _proposed(
+    image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int] | None = None
+) -> Iterator[dict[str, Any]]:
+    checker = Checker(image, meaning, {}, align)
+    try:
+        if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+            yield from pieces(checker, spec.abi)
+        elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
+            yield from certificates(checker, spec.abi)
+        elif all(isinstance(p, Counters | Text) for p in meaning.parts):
+            yield from texts(checker, spec.abi)
+        else:
+            yield certificate(checker, spec.abi)
+    finally:
+        meaning.terms.clear()
+
+
+def _first(
+    image: Image, spec: Statement, meaning: Callable[[], Meaning], align: tuple[int, int]
+) -> dict[str, Any]:
+    """Return the first certificate that is accepted where the stack pointer is so aligned."""
+    refused = unsupported("search: no certificate")
+    for data in _proposed(image, spec, meaning(), align):
+        try:
+            check_case(image, meaning(), data, align)
+        except Refutation as error:
+            refused = error
+        else:
+            return data
     raise refused
-
-
-def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
-    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
-        yield from pieces(image, meaning, spec.abi)
-    elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
-        yield from certificates(image, meaning, spec.abi)
-    else:
-        yield certificate(image, meaning, spec.abi)

@@ -14,10 +14,10 @@ from math import log2
 from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.machine.flags import SecretCondition
+from ghashgen.verify.machine.machine import END
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.flags import SecretCondition
-from ghashgen.verify.x86_64.machine import END
 
 TURNS = 5
 """Arrivals at a head by which its loop is known."""

@@ -13,22 +13,20 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.counters import BASE, IV_BYTES
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
-from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
+from ghashgen.verify.rules.assertion import read_certificate, registers
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, leading, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import Flow, flow_of
 
 MOST_LOOPS = 12
 
@@ -36,11 +34,12 @@ MOST_LOOPS = 12
 class Search:
     """A certificate as far as it is found."""
 
-    def __init__(self, image: Image, meaning: Meaning, abi: str, say: Callable[..., None]) -> None:
-        self.checker, self.meaning, self.say = Checker(image, meaning, {}), meaning, say
+    def __init__(self, checker: Checker, abi: str, say: Callable[..., None]) -> None:
+        self.checker, self.meaning, self.say = checker, checker.meaning, say
+        image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
-        self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
-        self.after = successors(self.flow)
+        self.flow: Flow = flow_of(image, self.checker.entry, abi)
+        self.after = self.flow.after
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.same = {n: n for n in meaning.numbers}
         self.begin = self.checker.begin()
@@ -63,16 +62,12 @@ class Search:
         entry = self.checker.entry
         return frozenset(entry + a["at"] for a in self.data["assertions"].values())
 
-    def level(self) -> int:
-        """Return the level of the next assertion: each is below those before."""
-        return 100 - len(self.data["assertions"])
-
     def loop(self, head: int, states: list[State]) -> str:
         """Add the assertion of a loop."""
         name = f"loop{len(self.data['assertions'])}"
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
-        one = sample.assertion(head - self.checker.entry, self.level(), sources)
+        one = sample.assertion(head - self.checker.entry, 0, sources)
         for number in self.meaning.numbers:
             ghost = states[-TURNS].ghosts[number]
             if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
@@ -81,7 +76,7 @@ class Search:
         if one is None:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
-        self.data["assertions"][name] = one
+        self.data["assertions"][name] = _read_later(one, states)
         self.say("loop", hex(head), sample.blocks.buffer)
         return name
 
@@ -100,17 +95,16 @@ class Search:
         if not arrived:
             return
         joint = Joint(self.checker, arrived, frozenset())
-        for place, said in list(one["places"].items()):
-            held = [_held(s, place) for s in arrived]
-            if said == "!" and place in REGISTERS and any(map(secret, held)):
-                del one["places"][place]
-            elif said[0] == "n" and isinstance(parse(said[1]), int):
+        self.loosened(one, arrived)
+        for place, said in one["places"].items():
+            if said[0] == "n" and isinstance(parse(said[1]), int):
+                held = [_held(s, place) for s in arrived]
                 number = (
                     joint.number(held) if all(isinstance(n, int | Linear) for n in held) else None
                 )
                 one["places"][place] = "!" if number is None else ["n", str(number)]
         size = self.begin.memory.regions[sample.blocks.buffer].size
-        about = {u for u, _ in parts(size)[1]}  # type: ignore[arg-type]
+        about = {u for u, _ in parts(size)[1]}
         for name in self.meaning.numbers:
             if name in about:
                 continue
@@ -121,6 +115,12 @@ class Search:
             one["among"].pop(name, None)
             if isinstance(known, list):
                 one["among"][name] = known
+
+    def loosened(self, one: dict[str, Any], arrived: list[State]) -> None:
+        """Let registers that are secret in one of the ways to an assertion hold anything."""
+        for place, said in list(one["places"].items()):
+            if said == "!" and "+" not in place and any(secret(_held(s, place)) for s in arrived):
+                del one["places"][place]
 
     def arrived(self, state: State, address: int, to: int) -> list[State]:
         """Return the states in which a run comes to an address, in all its cases."""
@@ -141,11 +141,11 @@ class Search:
         live = self.flow.live.get(at, frozenset())
         sources = {source: [self.same] for source in self.sources}
         sample = Joint(self.checker, states, live)
-        one = sample.joined(at - self.checker.entry, self.level(), sources, of)
+        one = sample.joined(at - self.checker.entry, 0, sources, of)
         if one is None or not sample.canonical(one["places"]):
             self.say("no joint", hex(at), len(states))
             return None
-        self.data["assertions"][name] = one
+        self.data["assertions"][name] = _read_later(one, states)
         self.say("joint", hex(at), len(states))
         return name
 
@@ -163,11 +163,12 @@ class Search:
                 asked = [a["ghosts"].get(ANSWER) for a in self.data["assertions"].values()]
                 if self.answers and not any(asked):
                     raise unsupported("search: no loop behind the answer")
+                levelled(self.data["assertions"])
                 return self.data
             head, states = found
             name = None
             behind = before if joints < self.buffers else None
-            for at in () if behind is None else self.meetings(behind, head):
+            for at in () if behind is None else self.meetings(behind, head, parting=not joints):
                 if (name := self.joint(at, joints)) is not None:
                     break
             if name is not None:
@@ -177,6 +178,8 @@ class Search:
             self.latest = self.loop(head, states)
             self.sources.append(self.latest)
             before = head
+            if 0 < joints == self.buffers - 1:
+                self.apart(heads, joints)
         raise unsupported("search: more loops than any kernel has")
 
     def next(self, heads: list[int]) -> tuple[int, list[State]] | None:
@@ -190,6 +193,27 @@ class Search:
                 return found
         return None
 
+    def apart(self, heads: list[int], joints: int) -> None:
+        """Take in another way to the joint before the text, if it has a loop of its own.
+
+        That of an IV of 12 bytes, which is not hashed, may have.
+        """
+        found = turns(self.checker, *self.source("entry"), heads, self.stops())
+        if found is None:
+            return
+        head, states = found
+        known, joint = self.sources, self.data["assertions"][self.sources[0]]
+        self.sources, self.latest = ["entry"], "entry"
+        self.sources.append(self.loop(head, states))
+        for at in self.meetings(head, self.checker.entry + joint["at"], head):
+            if (name := self.joint(at, joints - 1)) is not None:
+                self.sources = [name]
+                break
+        joint["from"] |= {source: [self.same] for source in self.sources}
+        to, begun = self.checker.entry + joint["at"], map(self.source, self.sources)
+        self.loosened(joint, [one for source in begun for one in self.arrived(*source, to)])
+        self.sources, self.latest = known + self.sources, known[-1]
+
     def ended(self, before: int, of: int) -> str | None:
         """Add an assertion where the text has come to its end, if a loop over it follows."""
         if of != self.buffers - 1 or not self.answers:
@@ -202,30 +226,61 @@ class Search:
                         return name
         return None
 
-    def meetings(self, before: int, head: int) -> Iterator[int]:
-        """Yield where ways meet behind a loop that every way to the next one passes."""
+    def meetings(
+        self, before: int, head: int, begin: int | None = None, parting: bool = False
+    ) -> Iterator[int]:
+        """Yield where ways meet behind a loop that every way to the next one passes.
+
+        Every way from the entry, or from `begin`. `parting`: also where they part, an instruction
+        before the branch.
+        """
         behind = reached(self.after, before)
         ways = Counter(to for after in self.after.values() for to in after)
-        for at in dominators(self.after, self.checker.entry, head):
-            if at in behind and ways[at] > 1 and before not in reached(self.after, at):
+        passed = [
+            at
+            for at in dominators(self.after, begin or self.checker.entry, head)
+            if at in behind and before not in reached(self.after, at)
+        ]
+        yield from (at for at in passed if ways[at] > 1)
+        for at in passed if parting else ():
+            following = self.after[at]
+            if len(following) == 1 and len(self.after[following[0]]) > 1:
                 yield at
+
+
+def _read_later(one: dict[str, Any], states: list[State]) -> dict[str, Any]:
+    """Leave out the name of the counter where it can be made of the IV: it is, or will be, read."""
+    if any(BASE in state.ghosts for state in states):
+        return one
+    made = one["unknowns"].get("iv_length") == [IV_BYTES, IV_BYTES]
+    if made or not any("counter" in str(v) for v in one["places"].values()):
+        one["ghosts"][BASE] = None
+    return one
+
+
+def levelled(assertions: dict[str, Any]) -> None:
+    """Give each assertion a level below those from which runs come to it."""
+    for _ in assertions:
+        for name, one in assertions.items():
+            above = [assertions[s]["level"] for s in one["from"] if s not in ("entry", name)]
+            one["level"] = min(above, default=len(assertions)) - 1
 
 
 def _held(state: State, place: str) -> Any:
     """Return what a state holds where a certificate says something."""
-    if place in REGISTERS:
-        return REGISTERS[place].of(state.machine)
+    if "+" not in place:
+        return registers(state.machine.target)[place].of(state.machine)
     region, _, rest = place.partition("+")
     offset, _, size = rest.rpartition(":")
     return state.memory._read(region, state.memory.key(parse(offset)), int(size))
 
 
 def certificate(
-    image: Image, meaning: Meaning, abi: str, say: Callable[..., None] = lambda *words: None
+    checker: Checker, abi: str, say: Callable[..., None] = lambda *words: None
 ) -> dict[str, Any]:
     """Return a certificate of a message's function, which may or may not be right.
 
     Raises:
         Refutation: none was found.
     """
-    return Search(image, meaning, abi, say).run()
+    return Search(checker, abi, say).run()

@@ -30,14 +30,12 @@ from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, leading, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import Flow, flow_of
 
 FIRST, LEFT = times(unknown("b"), BLOCK_BYTES), times(unknown("w"), BLOCK_BYTES)
 """Where whole blocks begin, and the bytes of those that are left."""
@@ -178,11 +176,11 @@ def merged(values: Sequence[Any], known: Sequence[Known]) -> Any:
 class Search:
     """A certificate of one function."""
 
-    def __init__(self, image: Image, meaning: Function, abi: str) -> None:
-        self.checker = Checker(image, meaning, {})
+    def __init__(self, checker: Checker, abi: str) -> None:
+        self.checker, meaning = checker, checker.meaning
         self.entry = self.checker.entry
-        self.flow: Flow = flow_of(image, self.entry, ABIS[abi].saved_numbers)
-        self.after = successors(self.flow)
+        self.flow: Flow = flow_of(checker.image, self.entry, abi)
+        self.after = self.flow.after
         self.heads = sorted(at for at in self.flow.cuts if at in reached(self.after, at))
         self.piece = Piece(self.checker)
         self.same = {n: n for n in meaning.numbers}
@@ -279,10 +277,10 @@ def _ghost(values: Sequence[Any], known: Sequence[Known]) -> Any:
     return values[0]
 
 
-def certificates(image: Image, meaning: Function, abi: str) -> Iterator[dict[str, Any]]:
+def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """Yield certificates of a piece's function, which may or may not be right.
 
     Raises:
         Refutation: there is a loop of which nothing is understood.
     """
-    yield from Search(image, meaning, abi).proposed()
+    yield from Search(checker, abi).proposed()

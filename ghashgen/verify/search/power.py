@@ -15,9 +15,9 @@ from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.loops import cases
-from ghashgen.verify.x86_64.flow import Flow
 
 LEFT = "n"
 """The unknown that is left of the exponent."""

@@ -8,20 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ghashgen.verify.core.numbers import Number, combined, parts, replaced, times, unknown, whole
+from ghashgen.verify.core.numbers import Number, combined, parts, replaced, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Pointer, UndecidedError
+from ghashgen.verify.machine.target import VECTOR
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.flow import Flow
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import reached, successors
+from ghashgen.verify.search.graph import reached
 from ghashgen.verify.search.loops import cases
 from ghashgen.verify.search.values import TURN
-from ghashgen.verify.x86_64.flow import VECTOR, Flow
 
 LENGTH = "length"
 
@@ -133,9 +134,7 @@ def _hashed(
         lanes[0] for k, lanes in enumerate(state.machine.vec)
         if VECTOR + k in live and isinstance(lanes[0], Term)
     ]  # fmt: skip
-    places = [
-        whole(v.offset) for v in state.machine.gpr if isinstance(v, Pointer) and v.region == of
-    ]
+    places = [v.offset for v in state.machine.gpr if isinstance(v, Pointer) and v.region == of]
     for at in dict.fromkeys(places):
         if any(holds(checker, hashing, state, lane, at) for lane in lanes):
             return at
@@ -144,7 +143,7 @@ def _hashed(
 
 def behind(flow: Flow, entry: int, head: int) -> list[int]:
     """Return where ways from the entry and from the loop meet, the loop being behind them."""
-    after = successors(flow)
+    after = flow.after
     loop = {at for at in reached(after, head) if head in reached(after, at)} | {head}
     around = reached({at: to for at, to in after.items() if at not in loop}, entry)
     met = (reached(after, head) & around & flow.cuts) - loop

@@ -16,15 +16,14 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.variables import Variables, replaced
-from ghashgen.verify.gcm.table import COUNTER, IV
+from ghashgen.verify.machine.target import MASK, VECTOR
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.letters import COUNTER, IV
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.flow import MASK, VECTOR
-from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP
 
 TURN = "t"
 """The unknown that counts the turns."""
@@ -136,7 +135,7 @@ class Values:
                 if self.loose:
                     ranges[u][0] = min(low, max(0, lows.c))
                 known.append(combined(unknown(u), lows, -1))
-                most = max(most, (high - ranges[u][0]) // dict(lows.k)[TURN])
+                most = max(most, (high - min(ranges[u][0], lows.c)) // dict(lows.k)[TURN])
         for e in first.not_negative:
             same = [[x for x in s.facts.not_negative if x.k == e.k] for s in self.states]
             constants = self.bound([-x[0].c for x in same]) if all(same) else None
@@ -159,13 +158,13 @@ class Values:
         values = [self._canonical(state, get(state)) for state in self.states]
         v = values[0]
         public = not any(secret(x) for x in values)
+        if number not in self.live and number >= 0 and number != self.checker.top:
+            return "!" if public else "?"
         if any(isinstance(x, Pointer) for x in values):
             if all(isinstance(x, Pointer) and x.region == v.region for x in values):
                 offset = self.number([x.offset for x in values])
                 if offset is not None:
                     return ["p", v.region, str(offset)]
-            return "!" if public else "?"
-        if number not in self.live and number >= 0 and number != RSP:
             return "!" if public else "?"
         if all(isinstance(x, int | Linear) for x in values):
             n = self.number(values)
@@ -180,18 +179,26 @@ class Values:
         lane = self._lane(values)
         return ("!" if public else "?") if lane is None else lane
 
-    def _entry(self, v: Term) -> list[str] | None:
-        """Return what the caller left in a register, if that is the value."""
-        for name in GPR_NAMES:
-            if self.checker.gpr[GPR_NAMES.index(name)] is v:
+    def _entry(self, v: Term) -> Any:
+        """Return what the caller left in a register or its low part, if that is the value."""
+        for name, x in self.checker.left.items():
+            if x is v:
                 return ["@", name]
-        for k, lanes in enumerate(self.checker.vec):
-            for lane, x in enumerate(lanes):
-                if x is v:
-                    return ["@", f"v{k}.{lane}"]
+            if isinstance(x, Term) and x.op == "xor" and self.terms.keep(x, v.mask) is v:
+                return ["t", "moves", ["@", name], [[0, hex(v.mask)]]]
         return None
 
+    def _settled(self, values: Sequence[Any]) -> list[Any]:
+        """Return the values with the bytes of partial blocks, as of a short IV, as blocks."""
+        found = list(values)
+        for k, (state, v) in enumerate(zip(self.states, values, strict=False)):
+            if isinstance(v, Term) and v.deps & RAW:
+                self.meaning.entering(state)
+                found[k] = self.names.named(v)
+        return found
+
     def _lane(self, values: Sequence[Any]) -> Any:
+        values = self._settled(values)
         last = values[-1]
         if not all(isinstance(x, int | Term) for x in values) or not isinstance(last, Term):
             return None
@@ -204,7 +211,8 @@ class Values:
         if self.initial is not None and self._is_mask(values):
             self.masked = True
             return ["t", "mask"]
-        if any(n in (IV, COUNTER) for n in self.variables.of(last)):
+        ivs = {self.initial.iv.letter} if self.initial is not None else set()
+        if any(n in (IV, COUNTER) or n[0] in ivs for n in self.variables.of(last)):
             return self._counter(values)
         if not self._hashed(last):
             return self._ahead(values)

@@ -1,1 +1,1 @@
-"""The machine: object files, decoding, registers, flags, memory, conventions, secrecy."""
+"""The target x86-64: object files, decoding, rows, conventions; all as one value in `target`."""

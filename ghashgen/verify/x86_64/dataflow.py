@@ -25,11 +25,13 @@ from iced_x86 import (
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.machine.image import SECTION
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.target import MASK, VECTOR
 from ghashgen.verify.x86_64.decoding import address_registers, mnemonic_of
-from ghashgen.verify.x86_64.elf import SECTION
-from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
-from ghashgen.verify.x86_64.machine import RSP, Machine, gpr_index
+from ghashgen.verify.x86_64.machine import RSP, gpr_index
 from ghashgen.verify.x86_64.operands import address
+from ghashgen.verify.x86_64.uses import use_of
 
 INSTEAD = {
     "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",

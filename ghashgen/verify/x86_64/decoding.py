@@ -41,8 +41,7 @@ from iced_x86 import (
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.x86_64.elf import Image, Section
-from ghashgen.verify.x86_64.elf_kinds import Kind
+from ghashgen.verify.machine.image import Image, Kind, Section
 
 CODE_BYTES = 15
 """The maximum bytes of an instruction (SDM vol. 2A, 2.3.11)."""

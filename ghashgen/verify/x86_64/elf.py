@@ -1,16 +1,13 @@
-"""An ELF64 object file as an image: its code, its constants and their references.
+"""Reads an ELF64 object file: its code, its constants and their references.
 
-An address is a section and an offset. The linker and the loader place sections, so all that is
-known of a section's address is its alignment (sh_addralign). Relocations say what refers from one
-section to another. Sections also have numbers here, `Section.address`, of this module's choosing:
-they name places of code for the decoder, and are no value of the machine.
+The alignment of sections (sh_addralign) is all that is known of their addresses. Relocations say
+what refers from one section to another. The sections' numbers are of this module's choosing.
 
 A whitelist limits what an object may contain (`ghashgen.verify.x86_64.elf_kinds`).
 """
 
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -20,11 +17,10 @@ from elftools.elf.sections import Section as ElfSection
 from elftools.elf.sections import Symbol, SymbolTableSection
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.machine.image import Image, Kind, Link, Section
 from ghashgen.verify.x86_64.elf_kinds import (
     CALLABLE,
     RELOCATIONS,
-    Kind,
     Relocation,
     check_file,
     check_tables,
@@ -34,6 +30,7 @@ from ghashgen.verify.x86_64.elf_kinds import (
     replaceable,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
+from ghashgen.verify.x86_64.target import X86_64
 
 FIRST_ADDRESS = 0x10000
 
@@ -41,105 +38,6 @@ PAGE = 4096
 """The alignment in bytes that every loader gives. The GNU C library before 2.35 and Linux before
 5.10 ignore a larger alignment of a segment.
 """
-
-SECTION = "section "
-"""The prefix of region names that are sections, and of no others."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A place in a section that a 4-byte field refers to, relative to the field."""
-
-    section: str
-    offset: int
-    branch: bool
-    """Whether only a jump or a call may have it (PLT32)."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """One allocated section, with a unique name."""
-
-    name: str
-    address: int
-    data: bytes
-    kind: Kind
-    align: int
-    links: Mapping[int, Link] = field(default_factory=dict)
-    """By the field's offset."""
-    unresolved: Mapping[int, str] = field(default_factory=dict)
-    """Offsets of bytes that only a linker knows, and why."""
-    entry_bytes: int = 0
-    """The size of each entry of mergeable constants. One entry's place says nothing of the others'.
-    """
-
-    def entries(self) -> Iterator["Section"]:
-        """Yield what stays together in any link: the section, or each entry of it."""
-        if not self.entry_bytes:
-            yield self
-            return
-        align = min(self.align, self.entry_bytes)
-        for start in range(0, len(self.data), self.entry_bytes):
-            data = self.data[start : start + self.entry_bytes]
-            name = f"{self.name}+{start:#x}"
-            yield Section(name, self.address + start, data, self.kind, align)
-
-    def place(self, value: int, addend: int) -> tuple[str, int]:
-        """Return a symbol's section or entry, and the place from there.
-
-        A linker moves the symbol with its entry; the addend does not change.
-        """
-        if not self.entry_bytes:
-            return self.name, value + addend
-        start = value - value % self.entry_bytes
-        return f"{self.name}+{start:#x}", value + addend - start
-
-    @property
-    def region(self) -> str:
-        """Return the region of pointers into the section."""
-        return SECTION + self.name
-
-    def cell(self, index: int) -> int:
-        """Return the 16 bytes at 16·index, with zeros after the end."""
-        return int.from_bytes(self.data[16 * index : 16 * index + 16], "little")
-
-
-@dataclass(frozen=True)
-class Image:
-    """Sections by ascending address, and symbols: name -> address. Code is 64-bit x86."""
-
-    sections: tuple[Section, ...]
-    symbols: dict[str, int]
-    exported: frozenset[str] = frozenset()
-    """The symbols in code that others can call, each defined once."""
-    features: frozenset[str] = frozenset()
-    """What the object's notes promise: "IBT", "SHSTK"."""
-    operands: dict[int, Pointer] = field(default_factory=dict, compare=False, repr=False)
-    """The target of each decoded instruction's relative operand, by the instruction's address."""
-
-    def section(self, address: int) -> Section | None:
-        """Return the section that holds the code at an address."""
-        for section in self.sections:
-            if section.address <= address < section.address + len(section.data):
-                return section
-        return None
-
-    def named(self, name: str) -> Section:
-        """Return a section, or an entry of one, by its name."""
-        return next(section for section in self.sections if section.name == name)
-
-    def symbol(self, name: str) -> int:
-        """Return a function's address.
-
-        Raises:
-            GhashgenError: the object does not define it for others to call.
-        """
-        if name not in self.exported:
-            raise GhashgenError(
-                f"no symbol {name!r} in the object that is global and in code",
-                f"it has {', '.join(sorted(self.exported)) or 'none'}",
-            )
-        return self.symbols[name]
 
 
 def load_image(source: bytes | Path) -> Image:
@@ -209,7 +107,7 @@ def _load(elf: ELFFile) -> Image:
     sections = tuple(entry for section in placed.values() for entry in section.entries())
     if len({section.name for section in sections}) < len(sections):
         raise GhashgenError("a section with the name of an entry of another", "call it otherwise")
-    return Image(sections, symbols, frozenset(called), features_of(elf))
+    return Image(X86_64, sections, symbols, frozenset(called), features_of(elf))
 
 
 def _place(elf: ELFFile) -> dict[int, Section]:

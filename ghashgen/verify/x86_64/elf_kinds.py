@@ -17,6 +17,7 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Section, Symbol, SymbolTableSection
 
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.machine.image import Kind
 
 WRITE, ALLOC, EXEC, MERGE, STRINGS, INFO_LINK = 0x1, 0x2, 0x4, 0x10, 0x20, 0x40
 EXCLUDE = 0x80000000
@@ -38,17 +39,6 @@ RESERVED = 0xFF00
 """SHN_LORESERVE: section numbers from here on are reserved."""
 
 SYSV, GNU = "ELFOSABI_SYSV", "ELFOSABI_LINUX"
-
-
-class Kind(Enum):
-    """A section's role in the proof."""
-
-    CODE = auto()
-    CONSTANTS = auto()
-    """Read-only, allocated, kept as it is: the one kind that loads may read."""
-    UNUSED = auto()
-    """Allocated, but neither executed nor read: writable data, notes, unwind tables."""
-    NOT_LOADED = auto()
 
 
 SECTIONS: dict[tuple[str | int, int], Kind] = {

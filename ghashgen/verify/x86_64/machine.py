@@ -1,21 +1,16 @@
-"""The machine that runs a kernel: registers, flags, memory; one decoded instruction at a time.
+"""Registers of x86-64 by their numbers, and the type of an instruction's row.
 
-Control flow is concrete: lengths and pointers are numbers (or numbers with an unknown, in the
-induction), data are lanes. A vector register is four lanes of 128 bits.
+A vector register is four lanes of 128 bits.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any
 
 from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register, RegisterExt
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Arithmetic, Value
-from ghashgen.verify.x86_64.flags import ENTRY, Flags
-from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.machine.machine import Step
 
 GPR_NAMES = (
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -23,101 +18,8 @@ GPR_NAMES = (
 )  # fmt: skip
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI = range(8)
 
-END = -1
-"""The next address after the return to the caller."""
-
-
 LANES = 4
 """128-bit lanes of a vector register."""
-
-V = TypeVar("V")
-
-
-class Registers(list[V]):
-    """A register file that checks the width of every value written to it.
-
-    So no row has to be trusted for the width of its result: a value that is too wide is refused.
-    """
-
-    def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
-        super().__init__(values)
-        self._valid = valid
-        self.writes = 0
-        """How often one has been written."""
-        for index, value in enumerate(values):
-            self[index] = value
-
-    def __setitem__(self, index: int, value: V) -> None:  # type: ignore[override]
-        """Write one register.
-
-        Raises:
-            Refutation: the value may have more bits than the register.
-        """
-        if not self._valid(value):
-            raise unsupported(f"a row that writes more than its register holds: {value!r}")
-        self.writes += 1
-        super().__setitem__(index, value)
-
-
-def _vector(lanes: tuple[Lane, ...]) -> bool:
-    if len(lanes) != LANES:
-        return False
-    for lane in lanes:
-        # A term has 128 bits or fewer.
-        if type(lane) is not Term and (not isinstance(lane, int) or lane >> 128):
-            return False
-    return True
-
-
-class Machine:
-    """The mutable state of one run. The register files check what is written to them."""
-
-    def __init__(
-        self,
-        terms: Terms,
-        memory: Memory,
-        gpr: Iterable[Value],
-        vec: Iterable[tuple[Lane, ...]],
-        mask: Iterable[Value],
-    ) -> None:
-        self.terms = terms
-        self.memory = memory
-        self.gpr: Final = Registers(list(gpr), lambda value: self.facts.fits(value, 64))
-        self.vec: Final = Registers(list(vec), _vector)
-        self.mask: Final = Registers(list(mask), self._mask)
-        self.flags: Flags = ENTRY
-        self.upper_dirty = False
-        """Whether bits above 127 of registers 0..15 may be in use (SDM vol. 1, 14.9)."""
-        self.red_zone = 0
-        """Bytes below the stack pointer that the ABI lets a leaf function use."""
-
-    @property
-    def at(self) -> int:
-        """The address of the current instruction."""
-        return self.terms.at
-
-    @property
-    def facts(self) -> Arithmetic:
-        """What is known of the unknowns in its numbers."""
-        return self.memory.facts
-
-    def _mask(self, value: Value) -> bool:
-        return isinstance(value, int | Term) and self.facts.fits(value, 64)
-
-
-def entry_machine(terms: Terms, memory: Memory) -> Machine:
-    """Return a machine whose registers hold what the caller left in them."""
-    return Machine(
-        terms,
-        memory,
-        [terms.caller(name, 64) for name in GPR_NAMES],
-        [tuple(terms.caller(f"zmm{i}[{j}]") for j in range(LANES)) for i in range(32)],
-        [terms.caller(f"k{i}", 64) for i in range(8)],
-    )
-
-
-Step = Callable[[Machine], int | None]
-"""Execute one instruction; return the next address if it is not the following one, -1 to end."""
 
 Builder = Callable[[Instruction], Step]
 

@@ -11,8 +11,9 @@ from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
-from ghashgen.verify.core.values import M64, UNKNOWN, Pointer, Value
-from ghashgen.verify.x86_64.machine import Machine, gpr_index, mask_index, vector_index
+from ghashgen.verify.core.values import M64, Linear, Pointer, Value
+from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.x86_64.machine import gpr_index, mask_index, vector_index
 
 Read = Callable[[Machine], Value]
 Write = Callable[[Machine, Value], None]
@@ -39,8 +40,8 @@ def as_lane(value: Value, at: int) -> Lane:
 
 
 def to_vector(m: Machine, value: Value) -> Lane:
-    """Return a general register's value for a vector register; it may have an unknown."""
-    if isinstance(value, UNKNOWN):
+    """Return a general register's value for a vector register; it may have unknowns."""
+    if isinstance(value, Linear):
         return m.terms.number(value, m.facts)
     return as_lane(value, m.terms.at)
 
@@ -51,9 +52,8 @@ def scale_value(m: Machine, value: Value, factor: int) -> Value:
         return value
     if isinstance(value, int):
         return value * factor & M64
-    if isinstance(value, UNKNOWN):
-        shifted: Value = m.facts.shift_left(value, factor.bit_length() - 1)
-        return shifted
+    if isinstance(value, Linear):
+        return m.facts.shift_left(value, factor.bit_length() - 1)
     raise unsupported("a scaled pointer or secret", m.terms.at)
 
 
@@ -249,8 +249,7 @@ def narrow(m: Machine, value: Value, bits: int) -> Value:
         if bits == 64:
             return value
         raise unsupported("the low bits of an address", m.terms.at)
-    reduced: Value = m.facts.reduced(value, bits)
-    return reduced
+    return m.facts.reduced(value, bits)
 
 
 def write_gpr(i: Instruction, op: int, bits: int) -> Write:
@@ -277,7 +276,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
             m.gpr[index] = old & ~low | value & low
             return
         t, at = m.terms, m.terms.at
-        if isinstance(old, UNKNOWN | Pointer):
+        if isinstance(old, Linear | Pointer):
             old = t.unsaid("the upper bits of a length or an address", 64)
         rest = t.keep(old, M64 ^ low)
         # A sum with a named block has all bits of that block.

@@ -12,29 +12,26 @@
 - for kernels with segments: hash over the same texts, exponents, and texts cut in two.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.gcm import TAG_BYTES
+from ghashgen.check.attack import draws
 from ghashgen.check.attack.accepted import AT_ONCE, Accepted
 from ghashgen.check.attack.leaks import Asked, leaks, lengths, repeated
+from ghashgen.check.validation.ciphers import expanding, some_counter
 from ghashgen.check.validation.gcm import messages, segments, streams, texts, turns
 from ghashgen.check.validation.gcm.messages import Message, message
 from ghashgen.check.validation.gcm.oracle import Key, Text, text
 from ghashgen.check.validation.gcm.states import TEXT, State
-from ghashgen.check.validation.gcm.validator import expanding, placed, wanted_of
+from ghashgen.check.validation.gcm.validator import placed, wanted_of
 from ghashgen.check.validation.records import USUAL_IV
 from ghashgen.check.validation.trials import Trial, faults
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.emulate.image import load_object
 
-_FAR = 40
-"""Largest number of groups before a random long text's tail; then every length of a group is
-run.
-"""
-_LONGEST = 70_000
 _LONGEST_IV = 300
 _MOST_AAD = 49
 FROM_STATES = tuple(name for name in streams.FUNCTIONS if name != "start")
@@ -65,33 +62,16 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
 
 
 def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
-    """Yield keys to expand: with a single one bit, all zero, all one, random."""
-    kernel, rng = found.built.kernel, found.rng
-    size, places = kernel.key_bytes, wanted_of(kernel, 0, 1).round_keys
-    bits = [(1 << k).to_bytes(size, "big") for k in range(8 * size)]
-    keys = [bytes(size), b"\xff" * size, *bits, *(rng.randbytes(size) for _ in range(64))]
-    for key in keys[:: 16 if found.few else 1]:
-        yield expanding(key, places)
-
-
-def _lengths(found: Accepted[GcmKernel]) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
-    """Return lengths in bytes: near, of a whole group further on, and long."""
-    group, rng, few = BLOCK_BYTES * found.built.kernel.blocks, found.rng, found.few
-    near = range(3 * group + 2 * BLOCK_BYTES + 1)
-    start = group * rng.randrange(3, _FAR) + rng.randrange(group)
-    far = range(start, start + group + BLOCK_BYTES)
-    long = [rng.randrange(near.stop, _LONGEST) for _ in range(1 if few else 6)]
-    return (
-        (rng.sample(near, min(len(near), 64)), rng.sample(far, 4), long)
-        if few
-        else (near, far, long)
-    )
+    """Yield keys to expand."""
+    kernel = found.built.kernel
+    places = wanted_of(kernel, 0, 1).round_keys
+    yield from (expanding(key, places) for key in draws.keys(found, kernel.key_bytes))
 
 
 def _texts(found: Accepted[GcmKernel]) -> Iterator[Text]:
     rng, size = found.rng, found.built.kernel.key_bytes
     zeros, ones = bytes(BLOCK_BYTES), b"\xff" * BLOCK_BYTES
-    near, far, long = _lengths(found)
+    near, far, long = draws.lengths(found, found.built.kernel.blocks)
     for key, x, data, sets in (
         (rng.randbytes(size), None, None, (near, far, long)),
         (b"\xff" * size, ones, 0xFF, (near, far)),
@@ -101,7 +81,7 @@ def _texts(found: Accepted[GcmKernel]) -> Iterator[Text]:
         for length in (n for some in sets for n in some):
             state = rng.randbytes(BLOCK_BYTES) if x is None else x
             content = rng.randbytes(length) if data is None else bytes([data]) * length
-            yield text(under, texts.some_counter(rng, length), state, content)
+            yield text(under, some_counter(rng, length), state, content)
 
 
 def _crypted(found: Accepted[GcmKernel]) -> Iterator[Trial]:
@@ -122,7 +102,7 @@ def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
         aad = rng.randbytes(rng.randrange(_MOST_AAD + 1))
         return message(key, rng.randbytes(iv), aad, rng.randbytes(length))
 
-    made = [drawn(length) for some in _lengths(found) for length in some]
+    made = [drawn(length) for some in draws.lengths(found, kernel.blocks) for length in some]
     ivs = range(1, _LONGEST_IV + 1, 25 if found.few else 1)
     made += [drawn(rng.randrange(70), iv) for iv in ivs]
     for each in made:

@@ -1,15 +1,33 @@
-"""Arithmetic and flags of numbers with several unknowns, against every value that they may have."""
+"""Compares arithmetic and flags of numbers with unknowns with every value that they may have."""
 
 import random
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ghashgen.check.attack import facts_cases as cases
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
-from ghashgen.check.attack.parts.unknowns import Task, tasks
+from ghashgen.check.attack.forms import codes
 from ghashgen.verify.x86_64.rows.table import code_name
 
 INSTANCES = 8
 """Cases of a form in one task, and questions to facts beside each."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One form of a round."""
+
+    round: int
+    code: int
+
+
+def tasks(options: Options) -> Iterator[Task]:
+    """Yield all forms, again and again with other operands."""
+    number = 0
+    while True:
+        yield from (Task(number, code) for code in codes())
+        number += 1
 
 
 def work(options: Options, task: Task) -> Outcome:
@@ -35,5 +53,7 @@ def work(options: Options, task: Task) -> Outcome:
     return Outcome({"unsupported": refused}, seen["run"] - len(findings), {}, tuple(findings))
 
 
-PART = Part("facts", "arithmetic and flags of several unknowns against brute force", tasks, work, 4)
+PART = Part(
+    "facts", "arithmetic and flags of numbers with unknowns against brute force", tasks, work, 4
+)
 """The part."""

@@ -17,7 +17,7 @@ from ghashgen.check.attack.cpu import features_here
 from ghashgen.check.attack.row_run import After, Case, compare, drawn, on_cpu, row_result
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.machine.machine import Machine
 from ghashgen.verify.x86_64.rows.table import code_name, rows
 
 AT_ONCE = 40

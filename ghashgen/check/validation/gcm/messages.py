@@ -20,8 +20,8 @@ from ghashgen.algebra.field.gf128 import mul, power
 from ghashgen.algebra.field.ghash import multiply_blocks
 from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm.oracle import Key, stepped
-from ghashgen.check.validation.gcm.texts import CARRIES, LENGTHS_PER_KEY, counter_before
+from ghashgen.check.validation.ciphers import CARRIES, LENGTHS_PER_KEY, counter_before, stepped
+from ghashgen.check.validation.gcm.oracle import Key
 from ghashgen.check.validation.records import (
     USUAL_IV,
     Record,

@@ -23,24 +23,15 @@ from ghashgen.algebra.field.bitorder import (
     element_from_block,
     xor_blocks,
 )
-from ghashgen.algebra.field.gcm import gctr, length_block
+from ghashgen.algebra.field.counter import gctr
+from ghashgen.algebra.field.gcm import length_block
 from ghashgen.algebra.field.gf128 import inverse
 from ghashgen.algebra.field.ghash import ZERO_BLOCK, ghash_padded, multiply_blocks
 from ghashgen.check.validation import pyca
+from ghashgen.check.validation.ciphers import blocks_of, stepped
 
 IV_LENGTHS = length_block(0, BLOCK_BYTES)
 """The last block of J0's hash for an IV of 16 bytes."""
-
-
-def stepped(counter: bytes, blocks: int) -> bytes:
-    """Return inc32 of a counter block, applied `blocks` times, forwards or backwards."""
-    last = (int.from_bytes(counter[12:], "big") + blocks) % 2**32
-    return counter[:12] + last.to_bytes(4, "big")
-
-
-def blocks_of(text: bytes) -> int:
-    """Return the number of counter blocks that a text uses."""
-    return -(-len(text) // BLOCK_BYTES)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, xor_blocks
 from ghashgen.algebra.field.ghash import ZERO_BLOCK, multiply_blocks
 from ghashgen.check.validation.cases import SEED
-from ghashgen.check.validation.gcm.oracle import Key, Text, blocks_of, stepped, text
+from ghashgen.check.validation.ciphers import blocks_of, stepped
+from ghashgen.check.validation.gcm.oracle import Key, Text, text
 from ghashgen.check.validation.segments import EXPONENTS, power_of
 from ghashgen.check.validation.trials import Part, Trial
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, xor_blocks
 from ghashgen.algebra.field.gcm import TAG_BYTES
 from ghashgen.check.validation.cases import SEED, tail_bound
+from ghashgen.check.validation.ciphers import CARRIES
 from ghashgen.check.validation.gcm.messages import (
     IV_LENGTHS,
     NO_TAG,
@@ -35,7 +36,6 @@ from ghashgen.check.validation.gcm.states import (
     State,
     started,
 )
-from ghashgen.check.validation.gcm.texts import CARRIES
 from ghashgen.check.validation.records import decryptions, encryptions, records
 from ghashgen.check.validation.trials import Part, Trial
 from ghashgen.support.errors import GhashgenError

@@ -10,29 +10,18 @@ from functools import lru_cache
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import SEED, tail_bound
+from ghashgen.check.validation.ciphers import (
+    CARRIES,
+    LENGTHS_PER_KEY,
+    LONG,
+    counter_before,
+    some_counter,
+)
 from ghashgen.check.validation.gcm.oracle import Key, Text, differences, text
 from ghashgen.check.validation.trials import Part, Trial
 from ghashgen.support.errors import GhashgenError
 
-LENGTHS_PER_KEY = 64
-
-LONG = (1500, 4096, 16384, 65536, 65536 + 7)
 RANDOM_LONG = 6
-
-CARRIES = (2**32, 2**24, 2**16, 2**8)
-"""Numbers at which bytes of the counter's last word become 0; the first wraps the word."""
-
-
-def counter_before(rng: random.Random, last: int) -> bytes:
-    """Return a counter block that ends in a number; its other 96 bits are random or all ones."""
-    prefix = rng.choice((rng.randbytes(12), b"\xff" * 12))
-    return prefix + (last % 2**32).to_bytes(4, "big")
-
-
-def some_counter(rng: random.Random, length: int) -> bytes:
-    """Return any counter block, or one that carries during a text."""
-    carry = rng.choice((*CARRIES, rng.getrandbits(32)))
-    return counter_before(rng, carry - rng.randrange(2 + length // BLOCK_BYTES))
 
 
 @lru_cache(maxsize=8)

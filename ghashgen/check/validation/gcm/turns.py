@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import SEED, tail_bound
+from ghashgen.check.validation.ciphers import some_counter
 from ghashgen.check.validation.gcm import messages, texts
 from ghashgen.check.validation.gcm.messages import MOST_AAD, Message, message
 from ghashgen.check.validation.gcm.oracle import Key, Text, text
@@ -25,7 +26,7 @@ def _texts(key_bytes: int, blocks: int, few: bool) -> tuple[Text, ...]:
     rng = random.Random(SEED + 97 * key_bytes + blocks)
     key = Key(rng.randbytes(key_bytes))
     return tuple(
-        text(key, texts.some_counter(rng, n), rng.randbytes(BLOCK_BYTES), rng.randbytes(n))
+        text(key, some_counter(rng, n), rng.randbytes(BLOCK_BYTES), rng.randbytes(n))
         for n in lengths(blocks, few)
     )
 

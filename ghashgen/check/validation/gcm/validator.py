@@ -1,6 +1,5 @@
 """Validates AES-GCM: key set-up, every length around the group, wrapping counters, CAVP, bounds."""
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +7,20 @@ from functools import partial
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.check.validation.cases import SEED, tail_bound
+from ghashgen.check.validation import ciphers
+from ghashgen.check.validation.cases import tail_bound
+from ghashgen.check.validation.ciphers import expanding
 from ghashgen.check.validation.gcm import cavp, messages, segments, streams, texts, turns
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.check.validation.trials import INIT, Part, Trial, calls, run
+from ghashgen.check.validation.trials import Trial, calls, run
 from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
-from ghashgen.kernels.gcm.parts.params import CONTEXT
 from ghashgen.run.arguments import Arguments
 from ghashgen.run.built import Built
 from ghashgen.run.callee import Callee
 from ghashgen.support.errors import GhashgenError
-
-KEYS = 64
-"""Number of keys to expand, including zeros and ones."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +60,7 @@ def _keys(wanted: Wanted) -> Iterator[Trial]:
 
     The powers of H are in cells of the kernel's own choice; all other functions use them.
     """
-    size = wanted.key_bytes
-    rng = random.Random(SEED + 3 * size)
-    for key in (bytes(size), b"\xff" * size, *(rng.randbytes(size) for _ in range(KEYS - 2))):
-        yield expanding(key, wanted.round_keys)
-
-
-def expanding(key: bytes, places: Sequence[int]) -> Trial:
-    """Return the trial of `init` for a key; its round keys are at these offsets of the table."""
-    words = b"".join(aes.key_expansion(key))
-    keys = (words[at : at + BLOCK_BYTES] for at in range(0, len(words), BLOCK_BYTES))
-    parts = [Part(CONTEXT.name, own, at) for own, at in zip(keys, places, strict=True)]
-    return Trial(INIT, f"key {key.hex()}", key, {"key": key}, parts)
+    yield from (expanding(key, wanted.round_keys) for key in ciphers.keys(wanted.key_bytes))
 
 
 def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterator[Trial]:

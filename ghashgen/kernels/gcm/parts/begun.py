@@ -11,10 +11,10 @@ from collections.abc import Callable
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.bytes.exact import Exact, load_few
+from ghashgen.kernels.bytes.load import load_partial
+from ghashgen.kernels.bytes.store import POSITIONS, first_bytes, store_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.partial import POSITIONS, first_bytes, store_partial
-from ghashgen.kernels.hash.parts.exact import Exact, load_few
-from ghashgen.kernels.hash.parts.partial import load_partial
 
 TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
 """The top bit of every byte."""

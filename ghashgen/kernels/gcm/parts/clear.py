@@ -3,9 +3,9 @@
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.bytes.exact import Exact
+from ghashgen.kernels.bytes.store import PIECES
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.partial import PIECES
-from ghashgen.kernels.hash.parts.exact import Exact
 
 
 def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:

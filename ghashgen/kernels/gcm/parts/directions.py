@@ -9,16 +9,32 @@ Kernels that do not stitch hash a group after encryption, or before decryption.
 from collections.abc import Callable
 from functools import partial
 
-from ghashgen.ir.program import VReg
-from ghashgen.kernels.gcm.parts.rest import cipher_rest
-from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.aes.rest import kept_rest
+from ghashgen.kernels.bytes.load import load_partial
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
-from ghashgen.kernels.hash.parts.interface import GROUP
-from ghashgen.kernels.hash.parts.partial import load_partial
+from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
 from ghashgen.kernels.hash.parts.tail import add_tail
 
 LAG = 0.15
 """The part of a group's time in which cipher or hash runs alone, at either end."""
+
+
+def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str], None]) -> None:
+    """Record a whole function: a text of any length, its counter and its hash as they are left."""
+    context, counter, x, source, out, length = b.params
+    b.branch("equal", length, 0, "done")
+    X = b.variable(load_block(b, kernel.hash, x, name="X"), "X")
+    place = Mem(base=counter)
+    text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
+    record(text, X, "store")
+    text.counters.store(place)
+    store_block(b, kernel.hash, x, X)
+    b.label("done")
 
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
@@ -36,7 +52,7 @@ def encrypt_text(text: Text, X: VReg, done: str) -> None:
         text.move(text.out, group_bytes)
         text.shorten(group_bytes)
         b.label("fewer")
-    last = cipher_rest(text)
+    last = kept_rest(text)
     if kernel.stitch:
         if text.has_rest:
             b.branch("below", left, group_bytes, "tail")
@@ -80,7 +96,7 @@ def _decrypt_rest(text: Text, X: VReg) -> None:
     if not text.kernel.instruction_set.partial_registers:
         last = partial(load_partial, b, at, left, "padded", forget=True)
     _hash_rest(text, X, at, left, last)
-    cipher_rest(text)
+    kept_rest(text)
 
 
 def _hash_rest(text: Text, X: VReg, at: VReg, left: VReg, last: Callable[[], VReg] | None) -> None:
@@ -119,9 +135,9 @@ def group_loop(text: Text, X: VReg, keys: Keys, encrypts: bool, least: int) -> N
     b, kernel, lag = text.b, text.kernel, LAG if encrypts else 0.0
     at, ahead = (text.out, text.group_bytes) if encrypts else (text.source, 0)
     with b.loop(GROUP):
-        with text.stream("hash", start=lag):
+        with stream(text, "hash", start=lag):
             b.assign(X, add_group(b, kernel.hash, text.context, X, at, keys))
-        with text.stream("cipher", end=1 - lag, lean=False):
+        with stream(text, "cipher", end=1 - lag, lean=False):
             text.add_keystream(kernel.registers, ahead)
         _next_group(text, least)
 

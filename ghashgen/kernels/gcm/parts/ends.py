@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.bytes.exact import Exact
+from ghashgen.kernels.bytes.load import load_partial
+from ghashgen.kernels.bytes.store import store_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.partial import store_partial
 from ghashgen.kernels.gcm.parts.text import Place
-from ghashgen.kernels.hash.parts.exact import Exact
-from ghashgen.kernels.hash.parts.partial import load_partial
 
 TURNED = 2 * bytes(range(BLOCK_BYTES)) + b"\x80" * BLOCK_BYTES
 """Byte positions. Read at 16 - d, byte j is byte j - d, modulo 16. Read at 16 + d, it is byte j +

@@ -24,6 +24,7 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import inner_rounds, rounds
+from ghashgen.kernels.bytes.exact import Exact, cut
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts import ends
 from ghashgen.kernels.gcm.parts.plan import (
@@ -40,7 +41,6 @@ from ghashgen.kernels.gcm.parts.plan import (
     products,
 )
 from ghashgen.kernels.gcm.parts.text import Place, Text
-from ghashgen.kernels.hash.parts.exact import Exact, cut
 from ghashgen.kernels.hash.parts.interface import (
     close_group,
     entries,

@@ -13,6 +13,8 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.bytes.exact import load_few
+from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
@@ -30,9 +32,7 @@ from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
-from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
-from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 @dataclass(frozen=True)

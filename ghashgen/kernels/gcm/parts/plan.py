@@ -22,7 +22,7 @@ from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.aes.cipher import add_text
 from ghashgen.kernels.gcm.parts.ends import End, last_lane
-from ghashgen.kernels.gcm.parts.text import Place
+from ghashgen.kernels.gcm.parts.text import Place, stream
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.parts.interface import entries, to_register
 
@@ -215,4 +215,4 @@ class Path:
             b.assign(self.mask, b.first_lane(E))
 
     def _stream(self, name: str, lean: bool) -> AbstractContextManager[None]:
-        return self.text.stream(name, lean=lean) if self.plan.streams else nullcontext()
+        return stream(self.text, name, lean=lean) if self.plan.streams else nullcontext()

@@ -7,11 +7,11 @@ block, one block at a time, since such IVs are short and rare.
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.bytes.exact import load_few
+from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.lengths import length_block
-from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_register
-from ghashgen.kernels.hash.parts.partial import load_partial
 
 IV_BYTES = 12
 """Bytes of an IV that is used without hashing."""

@@ -11,13 +11,13 @@ from functools import partial
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import rounds
+from ghashgen.kernels.bytes.exact import Exact, cut
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts import ends
 from ghashgen.kernels.gcm.parts.directions import group_loop
 from ghashgen.kernels.gcm.parts.plan import WIDE, Path, States, Sums, accumulators, choose, products
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
-from ghashgen.kernels.gcm.parts.text import Text
-from ghashgen.kernels.hash.parts.exact import Exact, cut
+from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import (
     entries,
@@ -48,9 +48,9 @@ def wide(text: Text, S: VReg, J0: VReg, lengths: Callable[[], VReg], encrypts: b
     def last_group() -> None:
         b.assign(X, add_group(b, hashing, text.context, X, text.out, keys))
 
-    with text.stream("hash"):
+    with stream(text, "hash"):
         b.assign(X, times_h(b, hashing, text.context, S) if encrypts else first_group(text, acc, S))
-    with text.stream("cipher", lean=False):
+    with stream(text, "cipher", lean=False):
         b.about("AES")
         text.write(encipher(text, J0, text.counters.blocks(kernel.registers)))
         b.about("")
@@ -147,7 +147,7 @@ def _rest(
             b.label(f"{name}_more")
     if least <= most:
         # The last register has at least 1 byte. After whole groups no access begins before it: that
-        # text belongs to another turn of the loop, which the induction does not see.
+        # text belongs to another turn of the loop.
         left = b.gpr("gpr_and", b.gpr("gpr_sub", text.length, 1), step - 1)
         left = b.gpr("gpr_add", left, 1, note="bytes of the last register")
         exact = Exact.of(b, left, range(1, step + 1), lanes, behind=alone)

@@ -7,11 +7,11 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys, rounds
+from ghashgen.kernels.bytes.exact import Exact
+from ghashgen.kernels.bytes.load import load_from_8
+from ghashgen.kernels.bytes.store import first_bytes
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.partial import first_bytes
-from ghashgen.kernels.hash.parts.exact import Exact
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
-from ghashgen.kernels.hash.parts.partial import load_from_8
 
 MASK = Slot(0)
 """The stack slot of E_K(J_0)."""

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
-from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h, to_register
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 

@@ -18,8 +18,9 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.bytes.exact import load_few, numbers_left
+from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
-from ghashgen.kernels.hash.parts.exact import load_few, numbers_left
 from ghashgen.kernels.hash.parts.interface import (
     BLOCK_LABEL,
     entries,
@@ -28,7 +29,6 @@ from ghashgen.kernels.hash.parts.interface import (
     load_block,
     to_register,
 )
-from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 class Tail:

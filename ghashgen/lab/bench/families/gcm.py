@@ -17,6 +17,5 @@ CONTEST = Contest(
     peers=GCM_PEERS,
     interfaces=MESSAGES,
     folder=folder_of("gcm"),
-    keyed=True,
 )
 """Of whole messages, of messages in pieces and of contexts."""

@@ -14,6 +14,5 @@ CONTEST = Contest(
     peers=PEERS,
     interfaces=HASHING,
     folder=folder_of("hash"),
-    keyed=False,
 )
 """Of updates, in a row or chained; POLYVAL is another function and not measured."""

@@ -22,7 +22,7 @@ TOPIC = Topic(
         ("open-edge", "opened, at the end of mapped memory"),
     ),
     alike=(("key", 128),),
-    proved="Functions that take a text are followed instruction by instruction for every length "
-    "around the group; longer texts follow by induction on the loop.",
+    proved="A certificate says what holds at the head of each loop. The rules check it instruction "
+    "by instruction, with the lengths unknown.",
 )
 """The page."""

@@ -15,7 +15,7 @@ TOPIC = Topic(
         ("edge", "at the end of memory"),
     ),
     alike=(("op", "ghash"),),
-    proved="The function update is followed instruction by instruction for every length around the "
-    "group; longer messages follow by induction on the loop.",
+    proved="A certificate says what holds at the head of the loop of update. The rules check it "
+    "instruction by instruction, with the length unknown.",
 )
 """The page."""

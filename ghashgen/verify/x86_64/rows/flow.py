@@ -6,9 +6,10 @@ from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.values import Pointer
-from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import RSP, Builder, Machine, Row, Step, row_of
-from ghashgen.verify.x86_64.memory import RETURN_ADDRESS
+from ghashgen.verify.machine.machine import Machine, Step
+from ghashgen.verify.machine.memory import RETURN_ADDRESS
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.machine import RSP, Builder, Row, row_of
 from ghashgen.verify.x86_64.rows.stack import grow, shrink
 
 COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"

@@ -1,7 +1,7 @@
 """Rows for general registers: moves, addition, logic, shifts. Intel SDM vol. 2, by mnemonic.
 
-`ghashgen.verify.core.values` defines the arithmetic of numbers, lengths and pointers. On secrets,
-only operations that are linear over GF(2) have a meaning here; the rest becomes opaque.
+`ghashgen.verify.core.linear` defines the arithmetic of numbers and addresses. On secrets, only
+operations that are linear over GF(2) have a meaning here; the rest becomes opaque.
 """
 
 from collections.abc import Iterator
@@ -12,25 +12,13 @@ from iced_x86 import Instruction, OpKind
 from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value
-from ghashgen.verify.core.values import (
-    M64,
-    UNKNOWN,
-    Pointer,
-    UndecidedError,
-    Value,
-)
+from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.machine.flags import Flag, Flags, of_difference, of_result, of_sum, undefined
+from ghashgen.verify.machine.machine import Machine, Step
+from ghashgen.verify.machine.regions import mask_pointer
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.flags import (
-    CONDITIONS,
-    Flag,
-    Flags,
-    of_difference,
-    of_result,
-    of_sum,
-    undefined,
-)
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
-from ghashgen.verify.x86_64.regions import mask_pointer
+from ghashgen.verify.x86_64.conditions import CONDITIONS
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of
 from ghashgen.verify.x86_64.rows import lane as on
 
 
@@ -64,18 +52,17 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
     mask = (1 << bits) - 1
     if isinstance(a, int) and isinstance(b, int):
         return {"and": a & b, "or": a | b, "xor": a ^ b}[name] & mask
-    if name in ("and", "or") and isinstance(a, UNKNOWN | Pointer) and a == b:
+    if name in ("and", "or") and isinstance(a, Linear | Pointer) and a == b:
         return a
     if isinstance(a, Term) or isinstance(b, Term):
         first, second = ops.as_lane(a, m.terms.at), ops.as_lane(b, m.terms.at)
         t = m.terms
         return {"and": t.both, "or": t.either, "xor": t.xor}[name](first, second)
-    if isinstance(b, UNKNOWN | Pointer) and isinstance(a, int):
+    if isinstance(b, Linear | Pointer) and isinstance(a, int):
         a, b = b, a
     if name == "and" and isinstance(b, int):
-        if isinstance(a, UNKNOWN):
-            masked: Value = m.facts.mask_number(a, b, bits)
-            return masked
+        if isinstance(a, Linear):
+            return m.facts.mask_number(a, b, bits)
         if isinstance(a, Pointer):
             region = m.memory.regions.get(a.region)
             if region is not None:
@@ -100,7 +87,7 @@ def _low_bits(m: Machine, a: Value, mask: Value) -> int | None:
 
     The length may have more bits than the instruction reads.
     """
-    if isinstance(a, UNKNOWN) and isinstance(mask, int) and not mask & mask + 1:
+    if isinstance(a, Linear) and isinstance(mask, int) and not mask & mask + 1:
         return m.facts.low_bits(a, mask.bit_length())
     return None
 
@@ -179,13 +166,11 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
         return SHIFTS[name](m.terms, lane, count, bits)
     if count == 0:
         return a
-    if isinstance(a, UNKNOWN) and count < bits:
+    if isinstance(a, Linear) and count < bits:
         if name == "shr" or (name == "sar" and m.facts.bit(a, bits - 1) is False):
-            right: Value = m.facts.shift_right(a, count)
-            return right
+            return m.facts.shift_right(a, count)
         if name == "shl":
-            left: Value = m.facts.shift_left(a, count, bits)
-            return left
+            return m.facts.shift_left(a, count, bits)
     raise unsupported(f"{name.upper()} of an address", m.terms.at)
 
 
@@ -193,7 +178,7 @@ def known_count(m: Machine, count: Value, bits: int) -> int:
     """Return a shift count modulo the operand size (SDM vol. 2B, SAL/SAR/SHL/SHR)."""
     if isinstance(count, int):
         return count & (63 if bits == 64 else 31)
-    if isinstance(count, UNKNOWN):
+    if isinstance(count, Linear):
         return m.facts.known(count) & (63 if bits == 64 else 31)
     raise unsupported("a shift by an unknown count", m.terms.at)
 
@@ -227,7 +212,7 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
 
 def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag:
     """Return the last bit shifted out; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
-    if isinstance(a, int | UNKNOWN) and count < bits:
+    if isinstance(a, int | Linear) and count < bits:
         out = m.facts.bit(a, bits - count if name == "shl" else count - 1)
         if out is not None:
             return out
@@ -259,7 +244,7 @@ def _move_signed(bits: int, source_bits: int) -> Builder:
             if isinstance(a, int | Term):
                 write(m, m.terms.moves(a, moves))
                 return
-            extended = m.facts.as_signed(a, source_bits) if isinstance(a, UNKNOWN) else None
+            extended = m.facts.as_signed(a, source_bits) if isinstance(a, Linear) else None
             if extended is None:
                 raise UndecidedError("the sign of a length with an unknown, or of an address")
             write(m, m.facts.reduced(extended, bits))
@@ -336,7 +321,7 @@ def _bzhi(bits: int) -> Builder:
         def step(m: Machine) -> None:
             a, count = read(m), read_count(m)
             if not isinstance(count, int):
-                if not isinstance(count, UNKNOWN):
+                if not isinstance(count, Linear):
                     raise UndecidedError("BZHI by a secret or an address")
                 count = m.facts.known(count)
             count &= 0xFF

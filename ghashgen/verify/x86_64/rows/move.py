@@ -12,17 +12,9 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import (
-    Builder,
-    Machine,
-    Row,
-    Step,
-    is_mask,
-    mask_index,
-    row_of,
-    vector_index,
-)
+from ghashgen.verify.x86_64.machine import Builder, Row, is_mask, mask_index, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on
 from ghashgen.verify.x86_64.rows.vector import WIDTHS, build_one, build_two
 from ghashgen.verify.x86_64.rows.wide import broadcast

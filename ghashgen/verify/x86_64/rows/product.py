@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from iced_x86 import Instruction
 
+from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import UNKNOWN, UndecidedError, Value, signed
+from ghashgen.verify.core.values import Linear, UndecidedError, Value, signed
+from ghashgen.verify.machine.flags import of_product
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.flags import of_product
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of
 
 
 def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
@@ -19,9 +21,8 @@ def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
         return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1)
     if isinstance(a, int):
         a, b = b, a
-    if isinstance(a, int | UNKNOWN) and isinstance(b, int):
-        product: Value = m.facts.reduced(m.facts.times(a, signed(b, bits)), bits)
-        return product
+    if isinstance(a, int | Linear) and isinstance(b, int):
+        return m.facts.reduced(times(a, signed(b, bits)), bits)
     raise UndecidedError("a product of addresses, or of two lengths with an unknown")
 
 

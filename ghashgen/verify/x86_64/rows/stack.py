@@ -3,8 +3,9 @@
 from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.values import M64, Value
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import RBP, RSP, Machine, Row, Step
+from ghashgen.verify.x86_64.machine import RBP, RSP, Row
 from ghashgen.verify.x86_64.rows.general import sum_values
 
 

@@ -5,7 +5,8 @@ from functools import cache
 from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.x86_64.machine import Row, Step
+from ghashgen.verify.machine.machine import Step
+from ghashgen.verify.x86_64.machine import Row
 from ghashgen.verify.x86_64.rows import aes, flow, general, move, product, stack, vector, wide
 
 MODULES = (general, product, stack, flow, vector, move, wide, aes)

@@ -12,9 +12,10 @@ from ghashgen.verify.core.kinds import EQUAL, as_lane
 from ghashgen.verify.core.lanewise import lanewise
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
+from ghashgen.verify.machine.flags import of_test
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.flags import of_test
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on
 
 

@@ -7,8 +7,9 @@ from iced_x86 import Instruction, OpKind, Register
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, Lane
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
+from ghashgen.verify.x86_64.machine import Builder, Row, row_of, vector_index
 from ghashgen.verify.x86_64.rows.lane import elements, merge
 from ghashgen.verify.x86_64.rows.vector import lanes_of
 

@@ -69,6 +69,7 @@ def functions() -> Mapping[str, Function[Copy]]:
 
 FAMILY = Family(
     name=Copy.family,
+    order=90,
     title="copies, a toy",
     axes=(BLOCKS,),
     make=Copy,

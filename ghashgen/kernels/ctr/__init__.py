@@ -1,0 +1,1 @@
+"""AES in counter mode: out = in + keystream. Nothing is authenticated."""

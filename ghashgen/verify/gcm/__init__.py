@@ -1,1 +1,0 @@
-"""AES-GCM: what its kernels claim, and what their functions mean."""

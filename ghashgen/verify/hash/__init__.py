@@ -1,1 +1,0 @@
-"""The statement about GHASH and POLYVAL, and its proof for every length."""

@@ -1,0 +1,1 @@
+"""The machine that every target is an instance of: image, registers, flags, memory, conventions."""

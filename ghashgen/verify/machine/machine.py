@@ -1,0 +1,121 @@
+"""The machine that runs a kernel: registers, flags, memory; one decoded instruction at a time.
+
+Lengths and pointers are numbers, known or linear in unknowns; data are lanes. Which registers there
+are is the target's to say.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Value
+from ghashgen.verify.machine.flags import ENTRY, Flags
+from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.machine.target import Target
+
+END = -1
+"""The next address after the return to the caller."""
+
+
+V = TypeVar("V")
+
+
+class Registers(list[V]):
+    """A register file that checks the width of every value written to it.
+
+    So no row has to be trusted for the width of its result: a value that is too wide is refused.
+    """
+
+    def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
+        super().__init__(values)
+        self._valid = valid
+        self.writes = 0
+        """How often one has been written."""
+        for index, value in enumerate(values):
+            self[index] = value
+
+    def __setitem__(self, index: int, value: V) -> None:  # type: ignore[override]
+        """Write one register.
+
+        Raises:
+            Refutation: the value may have more bits than the register.
+        """
+        if not self._valid(value):
+            raise unsupported(f"a row that writes more than its register holds: {value!r}")
+        self.writes += 1
+        super().__setitem__(index, value)
+
+
+def _vector(count: int) -> Callable[[tuple[Lane, ...]], bool]:
+    """Return what tells whether a value is that of a vector register of so many lanes."""
+
+    def valid(lanes: tuple[Lane, ...]) -> bool:
+        if len(lanes) != count:
+            return False
+        for lane in lanes:
+            # A term has 128 bits or fewer.
+            if type(lane) is not Term and (not isinstance(lane, int) or lane >> 128):
+                return False
+        return True
+
+    return valid
+
+
+class Machine:
+    """The mutable state of one run. The register files check what is written to them."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        memory: Memory,
+        gpr: Iterable[Value],
+        vec: Iterable[tuple[Lane, ...]],
+        mask: Iterable[Value],
+    ) -> None:
+        self.terms = terms
+        self.memory = memory
+        self.gpr: Final = Registers(list(gpr), lambda value: self.facts.fits(value, 64))
+        self.vec: Final = Registers(list(vec), _vector(self.target.lanes))
+        self.mask: Final = Registers(list(mask), self._mask)
+        self.flags: Flags = ENTRY
+        self.upper_dirty = False
+        """Whether parts of vector registers are in use that must be cleared before the return."""
+        self.red_zone = 0
+        """Bytes below the stack pointer that the ABI lets a leaf function use."""
+
+    @property
+    def target(self) -> Target:
+        """The architecture."""
+        return self.memory.image.target
+
+    @property
+    def at(self) -> int:
+        """The address of the current instruction."""
+        return self.terms.at
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the unknowns in its numbers."""
+        return self.memory.facts
+
+    def _mask(self, value: Value) -> bool:
+        return isinstance(value, int | Term) and self.facts.fits(value, 64)
+
+
+def entry_machine(terms: Terms, memory: Memory) -> Machine:
+    """Return a machine whose registers hold what the caller left in them."""
+    target = memory.image.target
+    return Machine(
+        terms,
+        memory,
+        [terms.caller(name, 64) for name in target.general],
+        [tuple(terms.caller(f"{v}[{j}]") for j in range(target.lanes)) for v in target.vectors],
+        [terms.caller(name, 64) for name in target.masks],
+    )
+
+
+Step = Callable[[Machine], int | None]
+"""Execute one instruction; return the next address if it is not the following one, -1 to end."""

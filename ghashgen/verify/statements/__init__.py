@@ -1,0 +1,1 @@
+"""What an object claims: its functions, their parameters and convention. Pure data."""

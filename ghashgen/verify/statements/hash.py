@@ -1,0 +1,168 @@
+"""What a kernel claims: the statement that `prove_object` sets out to establish.
+
+A spec names the functions in an object file and their parameters, the bit order of registers, and
+the key material in each 16-byte cell of the table. It can describe kernels that this package did
+not emit: `ghashgen.check.statements` reads it from a file.
+
+`ghashgen.verify.meaning.algebra` defines the kinds of cell.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.meaning import hash
+from ghashgen.verify.meaning.algebra import KINDS, ZERO
+from ghashgen.verify.meaning.function import Function
+
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "init": ("table", "subkey"),
+    "mul": ("table", "state"),
+    "update": ("table", "state", "input", "length"),
+    "column": ("table", "state", "input", "length"),
+    "power": ("table", "result", "exponent"),
+    "combine": ("state", "addend", "factor"),
+}
+"""The operations, each with its parameters in the order of this package's own interface.
+`ghashgen.verify.meaning.hash` says what they mean.
+"""
+
+ROWS = tuple(BLOCK_BYTES << i for i in range(1, 4))
+"""Valid sizes in bytes of a column's row."""
+
+ABIS = ("sysv", "win64")
+
+OPS = ("ghash", "polyval")
+"""SP 800-38D, or RFC 8452."""
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """One exported function: what it does, its symbol, its parameters in order.
+
+    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes. For a
+    column, that is a row of the message.
+    """
+
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
+    """The operations of its family."""
+
+    operation: str
+    symbol: str
+    parameters: tuple[str, ...]
+    length_multiple: int = 1
+    length_unit: int = 1
+
+    def __post_init__(self) -> None:
+        expected = self.operations.get(self.operation)
+        if expected is None:
+            raise GhashgenError(
+                f"no operation {self.operation!r}",
+                f"operations are {', '.join(self.operations)}",
+            )
+        if sorted(expected) != sorted(self.parameters):
+            raise GhashgenError(
+                f"{self.symbol}: parameters {', '.join(self.parameters)}",
+                f"{self.operation} has exactly {', '.join(expected)}, in any order",
+            )
+        rows = ROWS if self.operation == "column" else (1, BLOCK_BYTES)
+        if self.length_multiple not in rows or self.length_unit not in (1, BLOCK_BYTES):
+            raise GhashgenError(
+                f"{self.symbol}: length_multiple {self.length_multiple}, "
+                f"length_unit {self.length_unit}",
+                f"{self.operation}: length_multiple = {' or '.join(map(str, rows))}, "
+                f"length_unit = 1 or {BLOCK_BYTES}",
+            )
+        if "length" not in self.parameters and (self.length_multiple, self.length_unit) != (1, 1):
+            raise GhashgenError(
+                f"{self.symbol}: length_multiple or length_unit, and no parameter length",
+                f"leave them out for {self.operation}",
+            )
+        if self.length_unit > self.length_multiple:
+            raise GhashgenError(
+                f"{self.symbol}: a length in blocks cannot express single bytes",
+                "set length_multiple = 16 too",
+            )
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel's statement: functions, calling convention, bit order, table.
+
+    `cells[c]` is the kind and the power of H at byte 16·c of the table (`parse_cell`), None if the
+    table holds nothing there. `table_align` is the alignment in bytes that the caller guarantees.
+    """
+
+    name: str
+    abi: str
+    order: Order
+    blocks: int
+    cells: tuple[tuple[str, int] | None, ...]
+    table_bytes: int
+    functions: tuple[FunctionSpec, ...]
+    table_align: int = 16
+    wipe: bool = False
+    op: str = "ghash"
+
+    def __post_init__(self) -> None:
+        if self.abi not in ABIS:
+            raise GhashgenError(f"no ABI {self.abi!r}", f"ABIs are {', '.join(ABIS)}")
+        if self.op not in OPS:
+            raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
+        if self.blocks < 1:
+            raise GhashgenError(f"{self.blocks} blocks per group", "a group has 1 block or more")
+        for cell in self.cells:
+            if cell is None or cell == (ZERO, 0):
+                continue
+            if cell[0].partition("/")[0] not in KINDS or cell[1] < 1:
+                raise GhashgenError(
+                    f"no table entry {cell[0]}{cell[1]}", f"kinds are {', '.join(KINDS)}"
+                )
+        if BLOCK_BYTES * len(self.cells) > self.table_bytes:
+            raise GhashgenError(
+                f"{len(self.cells)} cells do not fit in {self.table_bytes} bytes",
+                "set table_bytes to 16 times the cells, or more",
+            )
+        if not any(self.cells) and any(f.operation == "init" for f in self.functions):
+            raise GhashgenError(
+                f"{self.name}: init, but the statement says nothing of the table",
+                "name what its cells hold",
+            )
+        if self.table_align < 1 or self.table_align & self.table_align - 1:
+            raise GhashgenError(
+                f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
+            )
+
+    def meaning(self, function: FunctionSpec) -> Function:
+        """Return what one of the functions means.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        return hash.meaning_of(self, function)
+
+
+def power_major(entries: tuple[str, ...], powers: int) -> tuple[tuple[str, int], ...]:
+    """Return the cells of a table that holds all entries of H^1, then all of H^2, and so on."""
+    return tuple((kind, power) for power in range(1, powers + 1) for kind in entries)
+
+
+def parse_cell(text: str) -> tuple[str, int] | None:
+    """Return ("K", 3) for "K3", ("R/4", 16) for "R16/4", ("0", 0) for "0" and None for "-".
+
+    Raises:
+        GhashgenError: it is none of these.
+    """
+    if text == "-":
+        return None
+    if text == ZERO:
+        return ZERO, 0
+    match = re.fullmatch(r"(C1|C2|[BSKRHN])([1-9]\d*)(/[1-9]\d*)?", text)
+    if match is None or (match[3] and match[1] != "R"):
+        raise GhashgenError(
+            f"no table cell {text!r}", "write a kind and a power, such as K3, or 0, or -"
+        )
+    return match[1] + (match[3] or ""), int(match[2])
