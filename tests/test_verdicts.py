@@ -235,7 +235,7 @@ def test_another_version_proves_again(
     [
         "doit.toml",
         "check.py",
-        "ways.py",
+        "certified.py",
         "checking.py",
         "gf128.py",
         "forms.py",
