@@ -1,8 +1,8 @@
 """Vendoring: puts proved kernels, and the files that they need, into another project's tree.
 
 There are three steps, so that nothing is written before everything is known to be right: `prepare`
-makes the files, `prove` proves the kernels among them from their bytes, `write` writes them with
-the record.
+makes the files, `ghashgen.check.evidence` proves the kernels among them from their bytes, `write`
+writes them with the record.
 """
 
 import re
@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ghashgen.arch.elf import read_elf
-from ghashgen.check import ledger, proofs
-from ghashgen.check.claims.registry import claims_of
-from ghashgen.check.verdicts import Verdict, sources_sha256
+from ghashgen.check.evidence import Evidence, unprovable
+from ghashgen.check.verdicts import sources_sha256
 from ghashgen.choice.rule import RULE
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import families
@@ -33,12 +30,10 @@ from ghashgen.output.maker import LICENCE, Maker, maker
 from ghashgen.output.render import command
 from ghashgen.output.threads import render_threads
 from ghashgen.output.vendored import Record
-from ghashgen.run.built import build_made
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.paths import cache_folder, project_root
+from ghashgen.support.paths import project_root
 from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import find_assembler
-from ghashgen.verify.theorems import FunctionProof, covered
 
 INTO = "--into"
 """The option that names the folder, for remedies."""
@@ -64,6 +59,12 @@ class Order:
     unproved: bool = False
     """Whether to accept kernels that are not proved."""
 
+    @property
+    def elf(self) -> Target:
+        """The target with ELF as its format, which is what is proved."""
+        arch = self.kernels[0].instruction_set.arch
+        return replace(self.target, fmt=arch.default_format)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -87,16 +88,6 @@ class Prepared:
             for entry, file in zip(self.entries, self.callers, strict=True)
             if not file and entry.family in with_one
         )
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What is known of one kernel: what is proved, line by line, or why it is not."""
-
-    lines: tuple[str, ...]
-    refused: str = ""
-    constants: str = ""
-    """SHA-256 of .rodata of the proved object, "" if it has none."""
 
 
 def this_maker() -> Maker:
@@ -137,9 +128,8 @@ def prepare(
     files[LICENCE] = _licence()
     placed = {order.host.place(name): text for name, text in files.items()}
     vendored.require_own(into, old, placed, _stale(old, placed), force)
-    as_elf = replace(target, fmt=_elf(order.kernels))
-    if as_elf != target:
-        artefacts = made(order.kernels, as_elf, tool)
+    if order.elf != target:
+        artefacts = made(order.kernels, order.elf, tool)
     callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
     return Prepared(order, artefacts, entries, placed, callers)
 
@@ -151,92 +141,9 @@ def _caller(entry: Entry, dispatchers: Mapping[str, str], host: Host) -> str:
     return host.place(found[0]) if found else ""
 
 
-def _elf(kernels: Iterable[Point]) -> Any:
-    return next(iter(kernels)).instruction_set.arch.default_format
-
-
 def _licence() -> str:
     text = (project_root() / LICENCE).read_text(encoding="utf-8")
     return environment().get_template(f"{LICENCE}.j2").render(mit=text.rstrip())
-
-
-def unprovable(kernel: Point) -> str:
-    """Return why the prover cannot handle a kernel, or ""."""
-    try:
-        proofs.require_provable((kernel,))
-        claims_of(kernel.family)
-    except GhashgenError as refusal:
-        return refusal.cause
-    return ""
-
-
-def prove(
-    prepared: Prepared, on_done: Callable[[object], None] = lambda built: None
-) -> tuple[Evidence, ...]:
-    """Prove every kernel from the bytes of its file, or find a cached proof.
-
-    Raises:
-        GhashgenError: a kernel is not proved and the order does not accept that.
-    """
-    order = prepared.order
-    where = replace(order.target, fmt=_elf(order.kernels))
-    able = [a for a in prepared.artefacts if not unprovable(a.kernel)]
-    built = build_made(able, where, cache_folder() / "obj") if able else ()
-    cache = cache_folder()
-    proved = (
-        proofs.prove(built, cache / "proofs", cache / "certificates", on_done) if built else None
-    )
-    verdicts = dict(zip((a.kernel for a in able), proved.verdicts if proved else (), strict=True))
-    constants = {each.kernel: _constants(each.obj.read_bytes()) for each in built}
-    found = tuple(
-        replace(_evidence(a, verdicts.get(a.kernel)), constants=constants.get(a.kernel, ""))
-        for a in prepared.artefacts
-    )
-    refused = [
-        f"{artefact.kernel.name} is not proved: {evidence.refused}"
-        for artefact, evidence in zip(prepared.artefacts, found, strict=True)
-        if evidence.refused
-    ]
-    if refused and not order.unproved:
-        raise GhashgenError(refused[0], "choose another kernel; nothing was written")
-    return found
-
-
-def _constants(obj: bytes) -> str:
-    elf = read_elf(obj)
-    index = elf.named(".rodata")
-    return "" if index is None else sha256(elf.sections[index].content)
-
-
-def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
-    if verdict is None:
-        return Evidence((), unprovable(artefact.kernel))
-    if verdict.text_sha256 != sha256(artefact.code):
-        return Evidence((), "the object that was proved has other code than the file")
-    if not verdict.proved:
-        why = verdict.refutation or {}
-        said = [why.get("category"), why.get("symbol"), why.get("message")]
-        return Evidence((), ": ".join(str(each) for each in said if each))
-    names = [kernel.name for kernel in catalogue()]
-    expected = project_root() / ledger.EXPECTED
-    if differ := ledger.mismatches([verdict], expected, names, whole=False):
-        return Evidence((), f"{differ[0].report().splitlines()[0]} ({ledger.EXPECTED})")
-    base = f"{artefact.target.symbol(artefact.kernel.name)}_"
-    return Evidence(tuple(line for each in verdict.functions for line in _lines(each, base)))
-
-
-def _lines(function: FunctionProof, base: str) -> Iterable[str]:
-    """Yield what is proved of a function: theorems, and the method for each range of lengths."""
-    ranges: dict[tuple[str, str], list[str]] = {}
-    for theorem in function.theorems:
-        ranges.setdefault((covered(theorem), theorem.method), []).append(theorem.what)
-    alike: dict[str, list[str]] = {}
-    for (lengths, method), whats in ranges.items():
-        known = f"by {method}" if lengths == "lengths none" else f"{lengths}, by {method}"
-        alike.setdefault(" ".join(whats), []).append(known)
-    for theorems, parts in alike.items():
-        yield f"{function.symbol.removeprefix(base)}: {theorems}"
-        yield from (f"  {part}" for part in parts)
 
 
 def write(
@@ -300,6 +207,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             threads=order.threads,
             kernels=items,
             proved=any(not known.refused for known in evidence),
+            recorded=next((known.record for known in evidence if known.record), ""),
             elf=target.fmt.elf,
             format=target.fmt.name,
             compares=_compares(prepared.entries),

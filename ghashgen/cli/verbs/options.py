@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from ghashgen.kernels.selection import (
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
+from ghashgen.support.timer import regularly
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -299,27 +300,34 @@ EVERY = 10
 def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     """Show progress on standard error; yields the function to call after each item.
 
-    On a terminal this is a bar, elsewhere a line every EVERY seconds. `total` is None if unknown.
+    On a terminal this is a bar, elsewhere a line every EVERY seconds, also during a long item.
+    `total` is None if unknown.
     """
     watched = sys.stderr.isatty()
-    with _bar(what, total) if watched else nullcontext(_lines(what, total)) as advance:
+    with _bar(what, total) if watched else _lines(what, total) as advance:
         yield advance
 
 
-def _lines(what: str, total: int | None) -> Callable[[object], None]:
+@contextmanager
+def _lines(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     start = said = time.monotonic()
     done = 0
 
-    def advance(item: object) -> None:
-        nonlocal said, done
-        done += 1
+    def tell() -> None:
+        nonlocal said
         now = time.monotonic()
         if now - said >= EVERY:
             said = now
             of = "" if total is None else f" of {total}"
             click.echo(f"{what}: {done}{of} done in {now - start:.0f} s", err=True)
 
-    return advance
+    def advance(item: object) -> None:
+        nonlocal done
+        done += 1
+        tell()
+
+    with regularly(EVERY, tell):
+        yield advance
 
 
 @contextmanager

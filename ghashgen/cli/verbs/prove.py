@@ -6,6 +6,7 @@ import click
 
 from ghashgen.algebra.identities import prove_all, selected
 from ghashgen.check import ledger, proofs, ranges
+from ghashgen.check.recorded import recorded_target
 from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs.options import (
     build_folder,
@@ -87,7 +88,7 @@ def COMMAND(
     proofs.require_provable(kernels)
     where = runnable(abi, prefix, table_align, syntax, backend=backend)
     whole = kernels == _catalogue()
-    recorded = whole and where == runnable("sysv")
+    recorded = whole and where == recorded_target()
     if write and not recorded:
         raise GhashgenError("--write records the whole catalogue", "leave out all other options")
     with progress("assemble", len(kernels)) as advance:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from ghashgen.check import vendoring
+from ghashgen.check import evidence, ledger, vendoring
 from ghashgen.cli.verbs.options import (
     choice_options,
     chosen_kernels,
@@ -31,6 +31,9 @@ from ghashgen.support.wording import counted
 _OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_json": "--json"}
 """Options that do not affect what the folder holds."""
 
+_REPROVE = "--reprove"
+"""The option that VENDORED tells an auditor to add."""
+
 
 @click.command("vendor")
 @choice_options
@@ -49,6 +52,9 @@ _OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_jso
     help="Compare this folder with its VENDORED and this version; write nothing.",
 )
 @click.option("--unproved", is_flag=True, help="Also take kernels that are not proved, and say so.")
+@click.option(
+    "--reprove", is_flag=True, help="Prove every kernel now; use no recorded or cached proof."
+)
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @json_option
 def COMMAND(
@@ -63,6 +69,7 @@ def COMMAND(
     into: Path | None,
     checked: Path | None,
     unproved: bool,
+    reprove: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -70,7 +77,8 @@ def COMMAND(
 
     It writes the kernels' assembly, a header, LICENSE, the dispatcher if there is a choice, the
     thread pool with --threads, and VENDORED: what made this, every file's SHA-256, and what is
-    proved about each kernel. Each kernel is proved from its assembled bytes first. All files are
+    proved about each kernel. Each kernel is proved from its assembled bytes first, unless
+    PROOFS.json records the proof of exactly these bytes (--reprove proves them all). All files are
     written or none. Files edited by hand stay; files from an earlier run that are no longer needed
     are removed. See docs/vendoring.md.
     """
@@ -89,22 +97,45 @@ def COMMAND(
     order = vendoring.Order(found.kernels, where, hosts()[DEFAULT], words, threads, unproved)
     with progress("generate", len(found.kernels)) as advance:
         prepared = vendoring.prepare(order, into, force, advance)
-    with progress("prove", len(found.kernels)) as advance:
-        evidence = vendoring.prove(prepared, advance)
-    fates = vendoring.write(prepared, evidence, into, force)
+    planned = evidence.plan(prepared.artefacts, order.elf, reprove)
+    _say_plan(planned)
+    with progress("prove", len(planned.unrecorded)) as advance:
+        known = evidence.prove(planned, unproved, advance)
+    fates = vendoring.write(prepared, known, into, force)
     if any(prepared.callers):
         say_left_out(prepared.entries)
     say_twins(choice, found)
     for name in prepared.idle:
         click.echo(f"{name}: called by {vendoring.IDLE}", err=True)
     names = [kernel.name for kernel in found.kernels]
-    unknown = [name for name, known in zip(names, evidence, strict=True) if known.refused]
+    unknown = [name for name, each in zip(names, known, strict=True) if each.refused]
+    recorded = [kernel.name for kernel in planned.on_record]
     if as_json:
-        print_json({"into": str(into), "files": fates, "kernels": names, "not_proved": unknown})
+        print_json(
+            {
+                "into": str(into),
+                "files": fates,
+                "kernels": names,
+                "not_proved": unknown,
+                "proofs_on_record": recorded,
+            }
+        )
         return
     kernels = counted(len(names) - len(unknown), "proved kernel")
     kernels += f", {len(unknown)} NOT PROVED" if unknown else ""
     click.echo(f"{kernels} in {into}: {_sum(list(fates.values()))}; VENDORED says how to build")
+
+
+def _say_plan(planned: evidence.Plan) -> None:
+    """Say on standard error which kernels are proved now, and why."""
+    if planned.record.why:
+        click.echo(f"no recorded proof counts: {planned.record.why}", err=True)
+    if planned.on_record:
+        total = counted(len(planned.artefacts), "kernel")
+        on_record = f"{len(planned.on_record)} of {total}"
+        click.echo(f"proved already, in {ledger.NAME}: {on_record}", err=True)
+    if names := [each.name for each in planned.unrecorded]:
+        click.echo(f"to prove now, or from the cache: {', '.join(names)}", err=True)
 
 
 def _sum(fates: list[str]) -> str:
@@ -131,11 +162,11 @@ def _words(context: click.Context) -> tuple[str, ...]:
 def _again(into: Path, words: tuple[str, ...], force: bool, as_json: bool) -> None:
     """Make what the folder's record says, with this version."""
     choose = "choose some with --name, --isa …; ghashgen recommend suggests one"
-    record = vendored.read(into)
+    reprove, record = _REPROVE in words, vendored.read(into)
     if record is None:
         raise GhashgenError(f"you chose no kernels, and {into} has no {vendored.NAME}", choose)
     path = into / vendored.NAME
-    if words:
+    if words := tuple(word for word in words if word != _REPROVE):
         raise GhashgenError(
             f"{words[0]} needs a choice of kernels; those in {path} keep their own options",
             f"name all: ghashgen vendor --into {into} {shlex.join((*record.options, *words))}",
@@ -143,6 +174,7 @@ def _again(into: Path, words: tuple[str, ...], force: bool, as_json: bool) -> No
     if not record.whole or {*record.options} & {*_OF_A_RUN.values()}:
         raise GhashgenError(f"{path} was edited by hand, so ghashgen does not trust it", choose)
     more = ["--into", str(into), *(["--force"] if force else []), *(["--json"] if as_json else [])]
+    more += [_REPROVE] if reprove else []
     with COMMAND.make_context("vendor", [*record.options, *more]) as context:
         COMMAND.invoke(context)
 

@@ -1,0 +1,151 @@
+"""What is known of the kernels of a vendored folder: what is proved of each, or why nothing is.
+
+A proof that PROOFS.json records for the same object is used again (`ghashgen.check.recorded`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ghashgen.arch.elf import read_elf
+from ghashgen.check import ledger, proofs, ranges, recorded
+from ghashgen.check.claims.registry import claims_of
+from ghashgen.check.recorded import Recorded
+from ghashgen.check.verdicts import Verdict
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.selection import catalogue
+from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import Artefact, sha256
+from ghashgen.run.built import Built, build_made
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import cache_folder, project_root
+from ghashgen.verify.theorems import FunctionProof, covered
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one kernel: what is proved, line by line, or why it is not."""
+
+    lines: tuple[str, ...]
+    refused: str = ""
+    constants: str = ""
+    """SHA-256 of .rodata of the proved object, "" if it has none."""
+    record: str = ""
+    """SHA-256 of the PROOFS.json that records the proof; "" if it was proved for this folder."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The objects of a folder's kernels, and which of their proofs are on record."""
+
+    artefacts: tuple[Artefact, ...]
+    built: tuple[Built[Point], ...]
+    """Those that the prover can handle."""
+    on_record: Mapping[Point, Verdict]
+    record: Recorded
+    fresh: bool
+    """Whether nothing that was proved before counts."""
+
+    @property
+    def unrecorded(self) -> tuple[Built[Point], ...]:
+        """Those without a recorded proof."""
+        return tuple(each for each in self.built if each.kernel not in self.on_record)
+
+
+def unprovable(kernel: Point) -> str:
+    """Return why the prover cannot handle a kernel, or ""."""
+    try:
+        proofs.require_provable((kernel,))
+        claims_of(kernel.family)
+    except GhashgenError as refusal:
+        return refusal.cause
+    return ""
+
+
+def plan(artefacts: tuple[Artefact, ...], target: Target, reprove: bool) -> Plan:
+    """Assemble the kernels, made as ELF for this target, and look up the proofs of the objects.
+
+    With `reprove`, no recorded proof and no cached verdict or certificate counts.
+    """
+    able = [a for a in artefacts if not unprovable(a.kernel)]
+    built = build_made(able, target, cache_folder() / "obj", fresh=reprove) if able else ()
+    record = Recorded({}) if reprove else recorded.read()
+    found = {each.kernel: recorded.covering(record, each) for each in built}
+    on_record = {kernel: verdict for kernel, verdict in found.items() if verdict is not None}
+    return Plan(artefacts, built, on_record, record, reprove)
+
+
+def prove(
+    planned: Plan, unproved: bool, on_done: Callable[[object], None] = lambda built: None
+) -> tuple[Evidence, ...]:
+    """Prove every kernel from the bytes of its file, unless that proof is on record.
+
+    Raises:
+        GhashgenError: a kernel is not proved, and `unproved` does not accept that.
+    """
+    todo, cache = planned.unrecorded, cache_folder()
+    proved = (
+        proofs.prove(todo, cache / "proofs", cache / "certificates", on_done, planned.fresh)
+        if todo
+        else None
+    )
+    verdicts = dict(zip((b.kernel for b in todo), proved.verdicts if proved else (), strict=True))
+    constants = {each.kernel: _constants(each.obj.read_bytes()) for each in planned.built}
+    found = tuple(
+        replace(
+            _evidence(a, planned.on_record.get(a.kernel) or verdicts.get(a.kernel)),
+            constants=constants.get(a.kernel, ""),
+            record=planned.record.sha256 if a.kernel in planned.on_record else "",
+        )
+        for a in planned.artefacts
+    )
+    if not unproved:
+        _require_proved(planned.artefacts, found)
+    return found
+
+
+def _require_proved(artefacts: Sequence[Artefact], found: Sequence[Evidence]) -> None:
+    for artefact, evidence in zip(artefacts, found, strict=True):
+        if evidence.refused:
+            raise GhashgenError(
+                f"{artefact.kernel.name} is not proved: {evidence.refused}",
+                "choose another kernel; nothing was written",
+            )
+
+
+def _constants(obj: bytes) -> str:
+    elf = read_elf(obj)
+    index = elf.named(".rodata")
+    return "" if index is None else sha256(elf.sections[index].content)
+
+
+def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
+    if verdict is None:
+        return Evidence((), unprovable(artefact.kernel))
+    if verdict.text_sha256 != sha256(artefact.code):
+        return Evidence((), "the object that was proved has other code than the file")
+    if not verdict.proved:
+        why = verdict.refutation or {}
+        said = [why.get("category"), why.get("symbol"), why.get("message")]
+        return Evidence((), ": ".join(str(each) for each in said if each))
+    names = [kernel.name for kernel in catalogue()]
+    expected = project_root() / ledger.EXPECTED
+    if differ := ledger.mismatches([verdict], expected, names, whole=False):
+        return Evidence((), f"{differ[0].report().splitlines()[0]} ({ledger.EXPECTED})")
+    if other := ranges.others([verdict], project_root() / ranges.EXPECTED):
+        return Evidence((), other[0])
+    base = f"{artefact.target.symbol(artefact.kernel.name)}_"
+    return Evidence(tuple(line for each in verdict.functions for line in _lines(each, base)))
+
+
+def _lines(function: FunctionProof, base: str) -> Iterable[str]:
+    """Yield what is proved of a function: theorems, and the method for each range of lengths."""
+    ranges: dict[tuple[str, str], list[str]] = {}
+    for theorem in function.theorems:
+        ranges.setdefault((covered(theorem), theorem.method), []).append(theorem.what)
+    alike: dict[str, list[str]] = {}
+    for (lengths, method), whats in ranges.items():
+        known = f"by {method}" if lengths == "lengths none" else f"{lengths}, by {method}"
+        alike.setdefault(" ".join(whats), []).append(known)
+    for theorems, parts in alike.items():
+        yield f"{function.symbol.removeprefix(base)}: {theorems}"
+        yield from (f"  {part}" for part in parts)

@@ -1,0 +1,34 @@
+"""Calls a function every few seconds while other work goes on, by a signal instead of a thread: a
+process with threads cannot safely fork workers.
+"""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+
+@contextmanager
+def regularly(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Call a function every `seconds`, except outside the main thread or without such a signal.
+
+    The interval ends in forked processes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and seconds > 0 and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        # The interrupted code may be writing to the same stream: then the next call says it.
+        with suppress(RuntimeError):
+            call()
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
