@@ -234,7 +234,7 @@ def test_options_of_a_record_name_no_other_folder(into: Path, tmp_path: Path) ->
 # --- All or nothing
 
 
-def interrupt(*_: object) -> None:
+def interrupt(*_: object, **how: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -484,7 +484,7 @@ def test_options_alone_are_no_kernels(into: Path) -> None:
 
 
 def test_json(into: Path) -> None:
-    found = json.loads(done("--into", into, "--json"))
+    found = json.loads(CliRunner().invoke(cli, ["vendor", "--into", str(into), "--json"]).stdout)
     assert found["files"] == dict.fromkeys(FILES, "unchanged")
     assert (found["kernels"], found["not_proved"]) == ([ONE, TWO], [])
     assert json.loads(done("--check", into, "--json"))["files"] == dict.fromkeys(FILES, "unchanged")

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,9 @@ def test_a_changed_byte_of_the_object_is_not_on_record(tmp_path: Path, section: 
 
     own, record = built(ONE, runnable("sysv"), tmp_path), recorded.read()
     with own.obj.open("rb") as file:
-        at = ELFFile(file).get_section_by_name(section)["sh_offset"]
+        found = ELFFile(file).get_section_by_name(section)
+        assert found is not None
+        at = found["sh_offset"]
     data = bytearray(own.obj.read_bytes())
     data[at] ^= 1
     own.obj.write_bytes(bytes(data))
@@ -277,7 +279,7 @@ class Installed(Distribution):
     def read_text(self, filename: str) -> str | None:
         return self.listed if filename == "RECORD" else None
 
-    def locate_file(self, path: Any) -> Path:
+    def locate_file(self, path: Any) -> Any:
         return self.root / path
 
 
@@ -315,7 +317,7 @@ def test_a_package_that_nobody_installed_has_no_record(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(name: str) -> None:
-        raise recorded.PackageNotFoundError(name)
+        raise PackageNotFoundError(name)
 
     monkeypatch.setattr(recorded, "files", absent)
     monkeypatch.setattr(recorded, "in_clone", lambda: False)

@@ -39,6 +39,9 @@ INTO = "--into"
 """The option that names the folder, for remedies."""
 
 
+FATES = NEW, REWRITTEN, UNCHANGED, REMOVED = "new", "rewritten", "unchanged", "removed"
+"""What becomes of a file."""
+
 IDLE = f"no dispatcher: another kernel is taken on every CPU, {RULE}"
 """What is said of a kernel that its family's dispatcher never uses."""
 
@@ -151,8 +154,8 @@ def write(
 ) -> dict[str, str]:
     """Write the files and their record; remove files of an earlier run that are no longer needed.
 
-    Return what became of each file. With `force`, edited files are overwritten. If the record was
-    edited, it is ignored, and nothing that it lists is removed.
+    Return what became of each file (`fates`). With `force`, edited files are overwritten. If the
+    record was edited, it is ignored, and nothing that it lists is removed.
 
     Raises:
         GhashgenError: a file was edited meanwhile, or cannot be written; nothing is written then.
@@ -164,12 +167,19 @@ def write(
     record = Record(this_maker(), order.host.name, order.options, hashes)
     # Moved last, so that after an interruption the folder does not match its record.
     files = {**prepared.files, vendored.NAME: vendored.dump(record, _said(prepared, evidence))}
-    fates = {name: _fate(into / name, text) for name, text in files.items()}
-    stale = _stale(old, prepared.files)
-    fates |= {name: "removed" for name in stale if (into / name).exists()}
-    if set(fates.values()) != {"unchanged"}:
-        write_files(into, files, stale, INTO)
-    return fates
+    found = fates(files, into)
+    if set(found.values()) != {UNCHANGED}:
+        write_files(into, files, _stale(old, prepared.files), INTO)
+    return found
+
+
+def fates(files: Mapping[str, str], into: Path) -> dict[str, str]:
+    """Return what becomes of each file of a folder: new, rewritten, unchanged or removed."""
+    stale = _stale(vendored.read(into), files)
+    return {
+        **{name: _fate(into / name, text) for name, text in files.items()},
+        **{name: REMOVED for name in stale if (into / name).exists()},
+    }
 
 
 def _stale(old: Record | None, files: Iterable[str]) -> tuple[str, ...]:
@@ -178,8 +188,8 @@ def _stale(old: Record | None, files: Iterable[str]) -> tuple[str, ...]:
 
 def _fate(path: Path, text: str) -> str:
     if not path.exists():
-        return "new"
-    return "unchanged" if path.read_bytes() == text.encode() else "rewritten"
+        return NEW
+    return UNCHANGED if path.read_bytes() == text.encode() else REWRITTEN
 
 
 def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -58,14 +58,8 @@ def choice_options(function: F) -> F:
 
     @wraps(function)
     def gather(*args: Any, **kwargs: Any) -> Any:
-        given = {axis.name: kwargs.pop(axis.name) for axis in axes}
-        for axis in axes:
-            if axis.is_flag:
-                value = given[axis.name]
-                given[axis.name] = () if value is None else (value,)
-        whole = {key: kwargs.pop(key) for key in ("name", "family", "plain")}
-        choice = Choice(**whole, **given)
-        return function(*args, choice=choice, **kwargs)
+        given = {name: kwargs.pop(name) for name in (*(axis.name for axis in axes), *_WHOLE)}
+        return function(*args, choice=choice_of(given), **kwargs)
 
     gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
     out: Any = gather
@@ -77,6 +71,24 @@ def choice_options(function: F) -> F:
         "--family", multiple=True, help=FAMILY_HELP, shell_complete=one_of(families)
     )
     return family(out)  # type: ignore[no-any-return]
+
+
+_WHOLE = ("name", "family", "plain")
+"""The options of a choice that are no axis."""
+
+
+def choice_options_of(values: Mapping[str, Any]) -> frozenset[str]:
+    """Return those of these options that choose kernels."""
+    return frozenset(values) & {*all_axes(), *_WHOLE}
+
+
+def choice_of(values: Mapping[str, Any]) -> Choice:
+    """Return the choice that these values of options make; others are ignored."""
+    given: dict[str, Any] = {name: values[name] for name in _WHOLE}
+    for name, (axis, *_) in all_axes().items():
+        value = values[name]
+        given[name] = value if not axis.is_flag else () if value is None else (value,)
+    return Choice(**given)
 
 
 def _axis_option(axis: Axis) -> Callable[[F], F]:

@@ -1,6 +1,7 @@
 """ghashgen vendor: put proved kernels into your tree, and keep them current."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -8,7 +9,9 @@ from click.core import ParameterSource
 
 from ghashgen.check import evidence, ledger, vendoring
 from ghashgen.cli.verbs.options import (
+    choice_of,
     choice_options,
+    choice_options_of,
     chosen_kernels,
     emission_target,
     format_option,
@@ -20,7 +23,7 @@ from ghashgen.cli.verbs.options import (
     target_options,
     threads_option,
 )
-from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.selection import Choice, catalogue, look_up
 from ghashgen.kernels.target import arch_of
 from ghashgen.output import vendored
 from ghashgen.output.hosts.registry import DEFAULT, hosts
@@ -28,7 +31,14 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
 
-_OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_json": "--json"}
+_OF_A_RUN = {
+    "into": "--into",
+    "force": "--force",
+    "checked": "--check",
+    "as_json": "--json",
+    "add": "--add",
+    "dry_run": "--dry-run",
+}
 """Options that do not affect what the folder holds."""
 
 _REPROVE = "--reprove"
@@ -51,6 +61,8 @@ _REPROVE = "--reprove"
     type=click.Path(path_type=Path, file_okay=False),
     help="Compare this folder with its VENDORED and this version; write nothing.",
 )
+@click.option("--add", is_flag=True, help="Keep the folder's kernels, and add these.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; write and prove nothing.")
 @click.option("--unproved", is_flag=True, help="Also take kernels that are not proved, and say so.")
 @click.option(
     "--reprove", is_flag=True, help="Prove every kernel now; use no recorded or cached proof."
@@ -68,6 +80,8 @@ def COMMAND(
     threads: bool,
     into: Path | None,
     checked: Path | None,
+    add: bool,
+    dry_run: bool,
     unproved: bool,
     reprove: bool,
     force: bool,
@@ -80,7 +94,7 @@ def COMMAND(
     proved about each kernel. Each kernel is proved from its assembled bytes first, unless
     PROOFS.json records the proof of exactly these bytes (--reprove proves them all). All files are
     written or none. Files edited by hand stay; files from an earlier run that are no longer needed
-    are removed. See docs/vendoring.md.
+    are removed and named. --add keeps the kernels of earlier runs. See docs/vendoring.md.
     """
     if (into is None) == (checked is None):
         raise GhashgenError("vendor takes --into FOLDER, or --check FOLDER", "give one of them")
@@ -89,8 +103,11 @@ def COMMAND(
         _check(checked, words, as_json)
         return
     assert into is not None
+    if add:
+        _add(into, choice)
+        return
     if choice == Choice():
-        _again(into, words, force, as_json)
+        _again(into, words)
         return
     found = chosen_kernels(choice)
     where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
@@ -99,6 +116,9 @@ def COMMAND(
         prepared = vendoring.prepare(order, into, force, advance)
     planned = evidence.plan(prepared.artefacts, order.elf, reprove)
     _say_plan(planned)
+    if dry_run:
+        _say_dry_run(prepared, planned, into, as_json)
+        return
     with progress("prove", len(planned.unrecorded)) as advance:
         known = evidence.prove(planned, unproved, advance)
     fates = vendoring.write(prepared, known, into, force)
@@ -124,6 +144,32 @@ def COMMAND(
     kernels = counted(len(names) - len(unknown), "proved kernel")
     kernels += f", {len(unknown)} NOT PROVED" if unknown else ""
     click.echo(f"{kernels} in {into}: {_sum(list(fates.values()))}; VENDORED says how to build")
+    if gone := [name for name, fate in fates.items() if fate == vendoring.REMOVED]:
+        click.echo(f"removed: {', '.join(gone)}")
+
+
+def _say_dry_run(
+    prepared: vendoring.Prepared, planned: evidence.Plan, into: Path, as_json: bool
+) -> None:
+    """Say what would become of each file but VENDORED, whose text depends on the proofs."""
+    fates = vendoring.fates(prepared.files, into)
+    if as_json:
+        print_json(
+            {
+                "into": str(into),
+                "dry_run": True,
+                "files": fates,
+                "kernels": [artefact.kernel.name for artefact in prepared.artefacts],
+                "to_prove": [built.name for built in planned.unrecorded],
+            }
+        )
+        return
+    show(Table(f"what would become of {into}", ("file", "would be"), tuple(fates.items())))
+    click.echo(
+        f"{_sum(list(fates.values()))}, and {vendored.NAME}, which follows from the proofs; "
+        "nothing was written or proved",
+        err=True,
+    )
 
 
 def _say_plan(planned: evidence.Plan) -> None:
@@ -139,44 +185,110 @@ def _say_plan(planned: evidence.Plan) -> None:
 
 
 def _sum(fates: list[str]) -> str:
-    counts = {fate: fates.count(fate) for fate in ("new", "rewritten", "unchanged", "removed")}
+    counts = {fate: fates.count(fate) for fate in vendoring.FATES}
     return ", ".join(f"{n} {fate}" for fate, n in counts.items() if n)
 
 
 def _words(context: click.Context) -> tuple[str, ...]:
     """Return the call's options that affect what the folder holds, in the order of --help."""
-    words: list[str] = []
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if option.name in _OF_A_RUN or not given:
-            continue
-        value = context.params[option.name or ""]
-        if isinstance(value, bool):
-            words += [option.opts[0] if value else option.secondary_opts[0]]
-            continue
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0], str(each)]
-    return tuple(words)
+    return tuple(
+        word
+        for option in _given(context)
+        if option.name not in _OF_A_RUN
+        for word in _said(option, context)
+    )
 
 
-def _again(into: Path, words: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Make what the folder's record says, with this version."""
-    choose = "choose some with --name, --isa …; ghashgen recommend suggests one"
-    reprove, record = _REPROVE in words, vendored.read(into)
+def _given(context: click.Context) -> list[click.Parameter]:
+    """Return the options that a call gives, in the order of --help."""
+    told = ParameterSource.COMMANDLINE
+    every = context.command.params
+    return [each for each in every if context.get_parameter_source(each.name or "") is told]
+
+
+def _said(option: click.Parameter, context: click.Context) -> list[str]:
+    """Return an option of a call as words."""
+    value = context.params[option.name or ""]
+    if isinstance(value, bool):
+        return [option.opts[0] if value else option.secondary_opts[0]]
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for each in values for word in (option.opts[0], str(each))]
+
+
+_CHOOSE = "choose some with --name, --isa …; ghashgen recommend suggests one"
+
+
+def _trusted(into: Path, missing: GhashgenError) -> vendored.Record:
+    """Return a folder's record.
+
+    Raises:
+        GhashgenError: there is none (`missing`), or it was edited by hand.
+    """
+    record = vendored.read(into)
     if record is None:
-        raise GhashgenError(f"you chose no kernels, and {into} has no {vendored.NAME}", choose)
-    path = into / vendored.NAME
-    if words := tuple(word for word in words if word != _REPROVE):
+        raise missing
+    if not record.whole or {*record.options} & {*_OF_A_RUN.values()}:
         raise GhashgenError(
-            f"{words[0]} needs a choice of kernels; those in {path} keep their own options",
+            f"{into / vendored.NAME} was edited by hand, so ghashgen does not trust it", _CHOOSE
+        )
+    return record
+
+
+def _run(words: Sequence[str]) -> None:
+    """Run this verb with other options, but those of this run."""
+    now = click.get_current_context()
+    same = [option for option in _given(now) if option.name in _OF_A_RUN and option.name != "add"]
+    more = [word for option in same for word in _said(option, now)]
+    with COMMAND.make_context("vendor", [*words, *more]) as context:
+        COMMAND.invoke(context)
+
+
+def _again(into: Path, words: tuple[str, ...]) -> None:
+    """Make what the folder's record says, with this version."""
+    missing = f"you chose no kernels, and {into} has no {vendored.NAME}"
+    record = vendored.read(into)
+    others = [word for word in words if word != _REPROVE]
+    if record is not None and others:
+        raise GhashgenError(
+            f"{others[0]} needs a choice of kernels; those in {into / vendored.NAME} keep their "
+            "own options",
             f"name all: ghashgen vendor --into {into} {shlex.join((*record.options, *words))}",
         )
-    if not record.whole or {*record.options} & {*_OF_A_RUN.values()}:
-        raise GhashgenError(f"{path} was edited by hand, so ghashgen does not trust it", choose)
-    more = ["--into", str(into), *(["--force"] if force else []), *(["--json"] if as_json else [])]
-    more += [_REPROVE] if reprove else []
-    with COMMAND.make_context("vendor", [*record.options, *more]) as context:
-        COMMAND.invoke(context)
+    record = _trusted(into, GhashgenError(missing, _CHOOSE))
+    _run((*record.options, *(word for word in words if word not in record.options)))
+
+
+def _add(into: Path, choice: Choice) -> None:
+    """Make the folder's kernels and the chosen ones, all as the folder's are made."""
+    if choice == Choice():
+        raise GhashgenError("--add needs a choice of kernels", _CHOOSE)
+    nothing = f"{into} has no {vendored.NAME}, so there is nothing to add to"
+    record = _trusted(into, GhashgenError(nothing, "leave out --add"))
+    now = click.get_current_context()
+    with COMMAND.make_context("vendor", [*record.options]) as then:
+        chosen = choice_options_of(then.params)
+        old = choice_of(then.params)
+        kept = [word for o in _given(then) if o.name not in chosen for word in _said(o, then)]
+    for option in _given(now):
+        if option.name in {*chosen, *_OF_A_RUN}:
+            continue
+        value = now.params[option.name or ""]
+        if value is True:
+            kept += [word for word in _said(option, now) if word not in kept]
+        elif value != then.params[option.name or ""]:
+            raise GhashgenError(
+                f"{' '.join(_said(option, now))} is not what {into / vendored.NAME} has, and "
+                "--add makes kernels as the others are made",
+                f"leave out {option.opts[0]}, or vendor into another folder",
+            )
+    kernels = dict.fromkeys((*look_up(old).kernels, *chosen_kernels(choice).kernels))
+    for kernel in kernels:
+        if kernel not in catalogue():
+            raise GhashgenError(
+                f"{kernel.name} is not in the catalogue, and --add names each kernel",
+                "give the options for all kernels in one call, without --add",
+            )
+    _run([word for kernel in kernels for word in ("--name", kernel.name)] + kept)
 
 
 def _check(folder: Path, words: tuple[str, ...], as_json: bool) -> None:
