@@ -103,7 +103,7 @@ def test_reprove_proves_afresh_and_an_update_repeats_it(tmp_path: Path, asked: A
     found = vendor("--into", tmp_path, "--reprove")
     assert (asked.names, asked.fresh) == ([ONE], [True])
     assert "proved already" not in found.stderr
-    assert f"to prove now, or from the cache: {ONE}" in found.stderr
+    assert f"to prove now: {ONE}" in found.stderr
     text = (tmp_path / "VENDORED").read_text()
     assert "PROOFS.json" not in text
     assert "proved from these bytes, for every key, state and message:\n" in text

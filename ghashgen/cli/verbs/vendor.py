@@ -181,7 +181,8 @@ def _say_plan(planned: evidence.Plan) -> None:
         on_record = f"{len(planned.on_record)} of {total}"
         click.echo(f"proved already, in {ledger.NAME}: {on_record}", err=True)
     if names := [each.name for each in planned.unrecorded]:
-        click.echo(f"to prove now, or from the cache: {', '.join(names)}", err=True)
+        cached = "" if planned.fresh else ", or from the cache"
+        click.echo(f"to prove now{cached}: {', '.join(names)}", err=True)
 
 
 def _sum(fates: list[str]) -> str:
