@@ -2,7 +2,7 @@
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
@@ -52,7 +52,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
     text = Text(names, counters, read, hashed)
     if text.encrypting:
         names.special = text.block
-    hashing = Hashing(names, (hashed,))
+    hashing = Hashing(names, (hashed,), ends={"input": "length"})
 
     def counter(memory: Memory, at: Number) -> Lane:
         # Behind a cut N may be another number: what memory holds is still that of the entry.
@@ -69,13 +69,10 @@ def meaning_of(spec: GcmSpec, function: GcmFunction) -> Function:
     def finish(f: Function, state: State) -> None:
         text.check_end(state)
         check_hashed(f, state, hashing)
-        size, at = size_of(state.memory, "input"), text.done(state.ghosts)
+        size = size_of(state.memory, "input")
         if size == 0 and not state.memory.written["counter"]:
             return
-        left = combined(size, at, -1)
-        assert isinstance(left, int)
-        last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-        wanted, what = terms.form(counters.block(last)), "the counter block"
+        wanted, what = terms.form(counters.behind(size)), "the counter block"
         f.compare(f.cell(state, "counter", what), wanted, what)
 
     return Function(

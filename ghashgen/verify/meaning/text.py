@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, Moves, variable
-from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
+from ghashgen.verify.core.numbers import Number, combined, parse, parts, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
@@ -149,10 +149,15 @@ class Text:
             return lane
         if len(texts) == 1:
             at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
-            mask = 0
-            with suppress(UndecidedError):
-                mask = block_at(self.read, self.names.state.memory, at).mask
-            moved = self._moved(lane, self.wanted(at, mask, texts[0])) if mask > 0 else None
+            mask, facts = 0, self.names.state.facts
+            # The name of a block stays where an unknown in it becomes a number.
+            if all(u in facts.ranges for u, _ in parts(at)[1]):
+                with suppress(UndecidedError):
+                    mask = block_at(self.read, self.names.state.memory, at).mask
+            moved = None
+            if mask > 0:
+                with suppress(Refutation):  # A keystream that is not known names nothing.
+                    moved = self._moved(lane, self.wanted(at, mask, texts[0]))
             if moved is not None:
                 name = self.names.terms.variable(self.hashed.name(at))
                 return self.names.terms.moves(name, moved) if moved else name

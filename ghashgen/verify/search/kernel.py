@@ -1,6 +1,7 @@
 """Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
+from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.x86_64.abi import ABIS
@@ -80,15 +82,26 @@ def _proposed(
     image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int]
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
+    flow = flow_of(image, checker.entry, ABIS[spec.abi].saved_numbers)
     try:
-        if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
-            yield from pieces(checker, spec.abi)
-        elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
-            yield from certificates(checker, spec.abi)
-        else:
-            yield certificate(checker, spec.abi)
+        for data in _whole(checker, spec, meaning):
+            # With more assertions first: they take less time to check.
+            with suppress(Refutation, UndecidedError):
+                if (more := finer(checker, flow, data)) is not None:
+                    yield more
+            yield data
     finally:
         meaning.terms.clear()
+
+
+def _whole(checker: Checker, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
+    """Yield certificates with the assertions that there have to be."""
+    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+        yield from pieces(checker, spec.abi)
+    elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
+        yield from certificates(checker, spec.abi)
+    else:
+        yield certificate(checker, spec.abi)
 
 
 def _first(
