@@ -17,14 +17,18 @@ from ghashgen.verify.core.values import Value
 from ghashgen.verify.core.zeros import all_of, bits_of
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.meaning.hashing import size_of
-from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
+from ghashgen.verify.meaning.tag import RIGHT_TAG, TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
 from ghashgen.verify.rules.state import State
 
 
 @dataclass
 class Answer:
-    """The answer's ghost, and the question that it answers."""
+    """The answer's ghost, and the question that it answers.
+
+    Before the answer the ghost may be {"tag": name}: the right tag is the unknown value of this
+    name, in memory order.
+    """
 
     tag: Tag
     text: Text | None = None
@@ -36,21 +40,30 @@ class Answer:
         return {}
 
     def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
-        """Return the ghost of an assertion: the answer, or None.
+        """Return the ghost of an assertion: the answer, the right tag before it, or None.
 
         Raises:
             Refutation: it is something else.
         """
-        if data not in (None, RIGHT, DIFFERS):
-            raise unsupported(f"no answer: {data!r}")
-        return {} if data is None else {ANSWER: data}
+        match data:
+            case None:
+                return {}
+            case "right" | "differs":
+                return {ANSWER: data}
+            case {"tag": str(name), **rest} if not rest:
+                return {RIGHT_TAG: f"u{name}"}
+        raise unsupported(f"no answer: {data!r}")
 
     def instance(
         self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
     ) -> None:
-        """Check that the answer is the same."""
+        """Check that the answer is the same, or that a value is the right tag."""
         if state.ghosts.get(ANSWER) != to.get(ANSWER):
             raise unsupported(where + "another answer")
+        if RIGHT_TAG in to:
+            value = bound.get(str(to[RIGHT_TAG]).removeprefix("u"))
+            if not isinstance(value, int | Term) or not self.tag.is_right(state, value):
+                raise Refutation(Category.FUNCTION, where + "a value that is not the tag")
 
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether a value is 0 if and only if the tag is the one given, and may be told.

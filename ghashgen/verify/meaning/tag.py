@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
+from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
@@ -17,6 +17,9 @@ from ghashgen.verify.x86_64.regions import Access
 
 TAG_LENGTH = "tag_length"
 """The number of bytes of a tag that is given."""
+
+RIGHT_TAG = "right tag"
+"""The ghost that says which variable is the tag, where an assertion has a name for it."""
 
 
 @dataclass
@@ -40,9 +43,16 @@ class Tag:
 
     def form(self, state: State, form: Form) -> Form | None:
         """Return its polynomials, in the values that a form has; None: in none of them."""
+        if RIGHT_TAG in state.ghosts:
+            return variable(str(state.ghosts[RIGHT_TAG]))
         register = self.lengths.sum_in(form, self.hashing, state)
         memory = self.lengths.names.algebra.memory
         return None if register is None else register.moves(memory, 128) ^ self.mask(state)
+
+    def is_right(self, state: State, lane: Lane) -> bool:
+        """Return whether a value is the tag, all 16 bytes of it, as it stands in memory."""
+        form = self.lengths.names.terms.try_form(lane)
+        return form is not None and form == self.form(state, form)
 
     def check(self, f: Function, state: State) -> None:
         """Compare what is written with it.

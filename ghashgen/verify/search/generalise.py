@@ -141,7 +141,7 @@ class Sample(Values):
                     known[part.name] = None if unknown_ or over else end
                 case Initial():
                     known[part.name] = self.masked
-                case Answer():
+                case Answer() if part.name not in known:
                     known[part.name] = first.ghosts.get(part.name)
         return known
 

@@ -8,6 +8,7 @@ from ghashgen.verify.core.numbers import Number, combined, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Linear, UndecidedError
+from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.hashing import Hashing, size_of
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
@@ -81,15 +82,21 @@ class Joint(Sample):
             if self._is_state(values, power):
                 self.known, self.power = True, power
                 return ["v", "x"]
+        if self._is_tag(values):
+            self.tagged = True
+            return ["v", "tag"]
         return None
 
     known, power = False, 0
     """Whether a value is the state, and by how many powers of H it is behind."""
 
+    tagged = False
+    """Whether a value is the right tag."""
+
     def canonical(self, places: dict[str, Any]) -> bool:
-        """Return whether what comes next is known: a counter, or the state so far."""
+        """Return whether what comes next is known: a counter, the state so far, or the tag."""
         if self._of:
-            return self.known
+            return self.known or self.tagged
         return any(isinstance(v, list) and "counter" in str(v) for v in places.values())
 
     def _position(self, state: State) -> tuple[int, Number]:
@@ -123,6 +130,19 @@ class Joint(Sample):
                 return False
         return True
 
+    def _is_tag(self, values: Sequence[Any]) -> bool:
+        """Return whether a value is the right tag in every state."""
+        if self.answer is None or not all(isinstance(v, Term) for v in values):
+            return False
+        for state, v in zip(self.states, values, strict=True):
+            self.meaning.entering(state)
+            try:
+                if not self.answer.tag.is_right(state, v):
+                    return False
+            except (Fork, Refutation, UndecidedError):
+                return False
+        return True
+
     _of = 0
 
     def joined(self, at: int, level: int, sources: Any, of: int) -> Any:
@@ -130,10 +150,15 @@ class Joint(Sample):
         self._of = of
         hashes = [p for p in self.meaning.parts if isinstance(p, Hashing)]
         self.hashing = hashes[-1]
+        self.answer = next((p for p in self.meaning.parts if isinstance(p, Answer)), None)
         self.states = [one for state in self.states for one in self._decided(state)]
         return self.assertion(at, level, sources)
 
     def _ghosts(self) -> Any:
+        if self.tagged:
+            return self.other_ghosts(
+                {self.hashing.name: None, "iv": None, "answer": {"tag": "tag"}}
+            )
         order = self.hashing.order
         ended = self._of >= len(order)
         mine = {"of": order[-1 if ended else self._of].buffer,

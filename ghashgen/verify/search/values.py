@@ -136,7 +136,7 @@ class Values:
                 if self.loose:
                     ranges[u][0] = min(low, max(0, lows.c))
                 known.append(combined(unknown(u), lows, -1))
-                most = max(most, (high - ranges[u][0]) // dict(lows.k)[TURN])
+                most = max(most, (high - min(ranges[u][0], lows.c)) // dict(lows.k)[TURN])
         for e in first.not_negative:
             same = [[x for x in s.facts.not_negative if x.k == e.k] for s in self.states]
             constants = self.bound([-x[0].c for x in same]) if all(same) else None
@@ -159,13 +159,13 @@ class Values:
         values = [self._canonical(state, get(state)) for state in self.states]
         v = values[0]
         public = not any(secret(x) for x in values)
+        if number not in self.live and number >= 0 and number != RSP:
+            return "!" if public else "?"
         if any(isinstance(x, Pointer) for x in values):
             if all(isinstance(x, Pointer) and x.region == v.region for x in values):
                 offset = self.number([x.offset for x in values])
                 if offset is not None:
                     return ["p", v.region, str(offset)]
-            return "!" if public else "?"
-        if number not in self.live and number >= 0 and number != RSP:
             return "!" if public else "?"
         if all(isinstance(x, int | Linear) for x in values):
             n = self.number(values)
