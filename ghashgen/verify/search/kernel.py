@@ -21,6 +21,7 @@ from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
+from ghashgen.verify.search.places import Places
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.flow import flow_of
@@ -83,11 +84,12 @@ def _proposed(
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
     flow = flow_of(image, checker.entry, ABIS[spec.abi].saved_numbers)
+    where = Places(flow, checker.entry)
     try:
         for data in _whole(checker, spec, meaning):
             # With more assertions first: they take less time to check.
             with suppress(Refutation, UndecidedError):
-                if (more := finer(checker, flow, data)) is not None:
+                if (more := finer(checker, where, data)) is not None:
                     yield more
             yield data
     finally:

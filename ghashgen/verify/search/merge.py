@@ -5,7 +5,7 @@ alike where every register that will be read holds the same in the same words: t
 many bytes, a block at such a place, a counter. Their numbers become sums of unknowns (`basis`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork
@@ -22,7 +22,6 @@ from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 from ghashgen.verify.x86_64.flags import SecretCondition
-from ghashgen.verify.x86_64.flow import Flow
 
 MOST_WAYS, MOST_STEPS = 4000, 50_000
 """Cases at once, and instructions of one of them, before this gives up."""
@@ -53,27 +52,50 @@ class TooLittle(Exception):  # noqa: N818 - what happens is no error
 class Merging:
     """Runs a function's cases from some states to some addresses."""
 
-    def __init__(self, checker: Checker, flow: Flow, levels: Mapping[str, int]) -> None:
-        self.checker, self.flow, self.levels = checker, flow, dict(levels)
+    def __init__(self, checker: Checker, where: Places, levels: Mapping[str, int]) -> None:
+        self.checker, self.where, self.levels = checker, where, levels
         assert isinstance(checker.meaning, Function)
         hashes = [p for p in checker.meaning.parts if isinstance(p, Hashing)]
         self.hashing = hashes[-1]
         self.sight = Sight(checker.meaning, self.hashing)
-        self.where = Places(flow, checker.entry)
-        self.places = self.where.all
+        self.places = set(where.all)
         self.found: dict[str, Any] = {}
         """The assertions that it made."""
 
     def run(
-        self, starts: Iterable[tuple[State, int]], ends: frozenset[int]
+        self,
+        starts: Callable[[], Iterable[tuple[State, int]]],
+        ends: frozenset[int],
+        to: Iterable[int] = (),
     ) -> list[tuple[int, State]]:
-        """Return the states in which runs from some states come to some addresses."""
+        """Return the states in which runs from some states come to some addresses.
+
+        `to` are those addresses from which on they matter, if not all of them do.
+
+        Raises:
+            Refutation: of a case, if none comes there; or there are too many.
+        """
+        # From where a run comes to a place or to an end; behind the last of them nothing is asked.
+        to = frozenset(to)
+        ahead = self.where.leading(to or {*self.places, *ends})
+        if to:
+            self.places &= ahead
+        for _ in range(ROUNDS):
+            self.found, self.level_of, self.refused = {}, dict(self.levels), list[Refutation]()
+            try:
+                return self._run(starts(), ends, ahead)
+            except TooLittle as error:
+                self.places.discard(error.at)
+        self.places, self.found = set(), {}
+        return self._run(starts(), ends, ahead)
+
+    def _run(
+        self, starts: Iterable[tuple[State, int]], ends: frozenset[int], ahead: set[int]
+    ) -> list[tuple[int, State]]:
         waiting: dict[int, list[State]] = {}
         out: list[tuple[int, State]] = []
-        # From where a run comes to a place or to an end; behind the last of them nothing is asked.
-        self.ahead = self.where.leading({*self.places, *ends})
         for state, at in starts:
-            self._on(state, at, ends, waiting)
+            self._on(state, at, ends, ahead, waiting)
         while waiting:
             at = min(waiting, key=lambda place: self.where.order.get(place, -1))
             states = waiting.pop(at)
@@ -81,12 +103,15 @@ class Merging:
                 out += [(at, state) for state in states]
                 continue
             for state in self._together(at, states):
-                self._on(state, at, ends, waiting)
+                self._on(state, at, ends, ahead, waiting)
+        if not out and self.refused:
+            raise self.refused[0]
         return out
 
     def _on(
-        self, state: State, address: int, ends: frozenset[int], waiting: dict[int, list[State]]
-    ) -> None:
+        self, state: State, address: int, ends: frozenset[int], ahead: set[int],
+        waiting: dict[int, list[State]],
+    ) -> None:  # fmt: skip
         """Run one state to the next places, in all its cases."""
         checker, work = self.checker, [(state, address, True)]
         while work:
@@ -96,7 +121,7 @@ class Merging:
             checker.meaning.entering(now)
             steps = 0
             try:
-                while at in self.ahead and (begun or (at not in ends and at not in self.places)):
+                while at in ahead and (begun or (at not in ends and at not in self.places)):
                     steps += 1
                     if steps > MOST_STEPS:
                         raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
@@ -107,18 +132,20 @@ class Merging:
             except SecretCondition as asked:
                 try:
                     work += [(s, at, True) for s in checker.answers(now, asked)]
-                except (Refutation, UndecidedError):
-                    self._refuse(now)
-            except (Refutation, UndecidedError):
-                self._refuse(now)
+                except (Refutation, UndecidedError) as error:
+                    self._refuse(now, error)
+            except (Refutation, UndecidedError) as error:
+                self._refuse(now, error)
             else:
                 if not begun and (at in ends or at in self.places):
                     waiting.setdefault(at, []).append(now)
 
-    def _refuse(self, state: State) -> None:
+    def _refuse(self, state: State, error: Exception) -> None:
         """Leave out a case that the rules refuse, if it is none of a state that stands for some."""
         if state.label in self.found:
             raise TooLittle(self.checker.entry + self.found[state.label]["at"])
+        if isinstance(error, Refutation):
+            self.refused.append(error)
 
     def _together(self, at: int, states: list[State]) -> list[State]:
         """Return states that stand for some: those that are alike are one, as an assertion.
@@ -128,7 +155,7 @@ class Merging:
         """
         if len(states) < LEAST_CASES:
             return states
-        live, alike = self.flow.live[at], dict[Any, list[Seen]]()
+        live, alike = self.where.flow.live[at], dict[Any, list[Seen]]()
         for state in states:
             known = ANSWER not in state.ghosts and self.hashing.keys[0] in state.ghosts
             seen = self.sight.seen(state, live) if known else None
@@ -145,7 +172,7 @@ class Merging:
                 return states
             made.append(one)
         for name, data, _ in made:
-            self.found[name], self.levels[name] = data, data["level"]
+            self.found[name], self.level_of[name] = data, data["level"]
         return [stand for _, _, stand in made]
 
     def _joined(
@@ -153,7 +180,7 @@ class Merging:
     ) -> tuple[str, Any, State] | None:
         """Return the assertion of states that are alike, and the state that it is."""
         states = [one.state for one in group]
-        level = min(self.levels.get(state.label, TOP) for state in states) - 1
+        level = min(self.level_of.get(state.label, TOP) for state in states) - 1
         try:
             data = Together(self.checker, self.hashing, group, live).data(at, level)
             assertion = read_certificate({"assertions": {name: data}})[name]
@@ -180,7 +207,7 @@ class Merging:
         return True
 
 
-def finer(checker: Checker, flow: Flow, data: dict[str, Any]) -> dict[str, Any] | None:
+def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, Any] | None:
     """Return a certificate with more assertions between those that there are; None: there are none.
 
     Raises:
@@ -196,25 +223,18 @@ def finer(checker: Checker, flow: Flow, data: dict[str, Any]) -> dict[str, Any] 
     }
     assertions = read_certificate({"assertions": spread})
     ends = {checker.entry + a.at: name for name, a in assertions.items()}
-    levels = {name: a.level for name, a in assertions.items()}
-    merging = Merging(checker, flow, levels)
+    merging = Merging(checker, where, {name: a.level for name, a in assertions.items()})
     for at, name in ends.items():
         ways = [way for some in spread[name]["from"].values() for way in some]
         if not any(_of(checker, way) for way in ways):
             # No other assertion can say what its unknowns are.
-            merging.places -= merging.where.leading([at])
-    for _ in range(ROUNDS):
-        starts = [(state, checker.entry) for state in checker.entries()]
-        starts += [(checker.state(a), checker.entry + a.at) for a in assertions.values()]
-        try:
-            arrived = merging.run(starts, frozenset(ends))
-        except TooLittle as error:
-            merging.places.discard(error.at)
-            merging.found, merging.levels = {}, dict(levels)
-        else:
-            break
-    else:
-        return None
+            merging.places -= where.leading([at])
+
+    def starts() -> list[tuple[State, int]]:
+        begun = [(checker.state(a), checker.entry + a.at) for a in assertions.values()]
+        return [*((state, checker.entry) for state in checker.entries()), *begun]
+
+    arrived = merging.run(starts, frozenset(ends))
     for at, state in arrived:
         if state.label in merging.found:
             to = spread[ends[at]]

@@ -23,6 +23,8 @@ from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
+from ghashgen.verify.search.merge import Merging
+from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
@@ -41,6 +43,7 @@ class Search:
         self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
         self.after = successors(self.flow)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
+        self.where = Places(self.flow, self.checker.entry)
         self.same = {n: n for n in meaning.numbers}
         self.begin = self.checker.begin()
         assert isinstance(meaning, Function)
@@ -131,10 +134,10 @@ class Search:
     def joint(self, at: int, of: int) -> str | None:
         """Add an assertion where all cases meet, if it says what comes next."""
         name = f"joint{len(self.data['assertions'])}"
-        states: list[State] = []
-        for source in self.sources:
-            state, address = self.source(source)
-            states += self.arrived(state, address, at)
+        merging = Merging(self.checker, self.where, {})
+        stops = self.stops() | {at}
+        arrived = merging.run(lambda: list(map(self.source, self.sources)), stops, to=[at])
+        states = [state for to, state in arrived if to == at]
         if not states:
             return None
         live = self.flow.live.get(at, frozenset())
@@ -183,7 +186,11 @@ class Search:
         others = self.sources if self.answers else []
         for source in (self.latest, *others):
             state, address = self.source(source)
-            found = turns(self.checker, state, address, heads, self.stops())
+            stops = self.stops()
+            on = {at: to for at, to in self.after.items() if at == address or at not in stops}
+            if reached(on, address).isdisjoint(set(heads) - stops):
+                continue
+            found = turns(self.checker, state, address, heads, stops)
             if found is not None:
                 self.latest = source
                 return found
