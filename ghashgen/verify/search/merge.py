@@ -231,8 +231,8 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
             merging.places -= where.leading([at])
 
     def starts() -> list[tuple[State, int]]:
-        begun = [(checker.state(a), checker.entry + a.at) for a in assertions.values()]
-        return [*((state, checker.entry) for state in checker.entries()), *begun]
+        begun = [(state, checker.entry) for state in checker.entries()]
+        return begun + [(checker.state(a), checker.entry + a.at) for a in assertions.values()]
 
     arrived = merging.run(starts, frozenset(ends))
     for at, state in arrived:

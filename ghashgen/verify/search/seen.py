@@ -19,8 +19,8 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES
 from ghashgen.verify.x86_64.machine import RSP
 
-GHOSTS = (BASE, "mask")
-"""Ghosts that are there in all states that are alike, or in none."""
+STATES = frozenset("XuZ")
+"""The letters of variables that have blocks in them."""
 
 
 @dataclass
@@ -68,7 +68,9 @@ class Sight:
             seen.values[name] = v
             if isinstance(v, Term) and not v.deps & (OPAQUE | CALLER | RAW):
                 found = self._leaves(v)
-                if any(n[0] in "XuZ" for n in found):
+                letters = {name[0] for name in found}
+                hashed = letters & self.letters and self.meaning.names.has_product(v)
+                if letters & STATES or hashed:
                     begun.append(name)
                 else:
                     blocks += [(name, parse(n[1:])) for n in found if n[0] in self.letters]
@@ -84,8 +86,7 @@ class Sight:
         of = seen.hashed[0] if seen.hashed else None
         # A block at a place that is one of a few would keep its name where the place becomes known.
         seen.kinds.append(seen.base if isinstance(seen.base, int) else None)
-        seen.kinds += [of, within(seen.written, BLOCK_BYTES) == 0]
-        seen.kinds += [g for name in GHOSTS for g in [state.ghosts.get(name) is None]]
+        seen.kinds += [of, within(seen.written, BLOCK_BYTES) == 0, state.ghosts.get(BASE) is None]
         return seen
 
     def _leaves(self, term: Term) -> set[str]:

@@ -46,7 +46,7 @@ class Together:
         self.letters = frozenset(b.letter for b in self.meaning.blocks)
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
-        self.masked = bool(self.states[0].ghosts.get("mask"))
+        self.masked = all(s.ghosts.get("mask") for s in self.states)
         self.anchors: list[Number] = []
         """Places from which others are told."""
 
