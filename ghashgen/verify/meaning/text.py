@@ -183,6 +183,8 @@ class Text:
         """Check what is written up to where an assertion says, and return it."""
         at, end, memory = self.done(state.ghosts), self.done(to), state.memory
         distance = combined(end, at, -1)
+        if (least := state.facts.least(distance)) == state.facts.greatest(distance):
+            distance = least
         if isinstance(distance, Linear) or distance < 0:
             raise unsupported(where + f"the output right up to {end}, and before up to {at}")
         return self._right(memory, at, distance, where)
