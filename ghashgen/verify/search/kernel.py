@@ -103,6 +103,8 @@ def _whole(checker: Checker, spec: Statement, meaning: Meaning) -> Iterator[dict
     elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
         yield from certificates(checker, spec.abi)
     else:
+        with suppress(Refutation, UndecidedError):
+            yield certificate(checker, spec.abi, together=True)
         yield certificate(checker, spec.abi)
 
 
