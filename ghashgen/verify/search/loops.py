@@ -28,6 +28,9 @@ MOST_TURNS = 20
 MOST_CASES = 400
 """Cases that are followed to find a loop."""
 
+ENOUGH = 40
+"""Cases after which no loop is expected, if one has come to its end."""
+
 MOST_WAYS = 2000
 """Cases in which a run may come to one address."""
 
@@ -113,8 +116,8 @@ def turns(
     work = [Trail(state, address, True, ())]
     refused: Exception | None = None
     ended = False
-    for _ in range(MOST_CASES):
-        if not work:
+    for number in range(MOST_CASES):
+        if not work or (ended and number >= ENOUGH):
             break
         # Of those as free, the latest: one way to its end before another.
         best = max(range(len(work)), key=lambda k: (work[k].bits, k))
