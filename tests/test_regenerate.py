@@ -106,7 +106,11 @@ def test_these_are_the_options_that_there_are() -> None:
 
 
 def test_axes_that_say_all_name_one_kernel_even_where_a_paper_has_it_too() -> None:
-    twins = [k for k in catalogue() if (k.isa, k.multiply, k.blocks) == ("avx", "k", 1)]
+    twins = [
+        k
+        for k in catalogue()
+        if k.family == "hash" and (k.isa, k.multiply, k.blocks) == ("avx", "k", 1)
+    ]
     assert len({k.alias for k in twins}) == 2
     text = run("generate", "--name", "ghash_avx_k_clmul1_x1", "--out", "-")
     assert run(*command_in(text), "--out", "-") == text
