@@ -24,7 +24,7 @@ from ghashgen.verify.search.flow import Flow, flow_of
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
-from ghashgen.verify.search.loops import TURNS, cases, turns
+from ghashgen.verify.search.loops import ENOUGH, TURNS, cases, turns
 from ghashgen.verify.search.merge import Merging, levelled
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.residues import divided, plain
@@ -207,7 +207,7 @@ class Search:
             on = {at: to for at, to in self.after.items() if at == address or at not in stops}
             if reached(on, address).isdisjoint(set(heads) - stops):
                 continue
-            found = turns(self.checker, state, address, heads, stops)
+            found = turns(self.checker, state, address, heads, stops, ENOUGH)
             if found is not None:
                 self.latest = source
                 return found
