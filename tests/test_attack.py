@@ -38,6 +38,7 @@ from ghashgen.kernels.selection import Choice, catalogue, choose_of
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
+from ghashgen.support import timer
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import kernels_folder
 
@@ -398,6 +399,19 @@ def test_a_time_within_a_time_ends_with_the_first_of_them() -> None:
         with pytest.raises(CutOffError), limit(0.2, CutOffError):
             inside(seconds)
     assert met == [0.05]
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_limit_ends_in_time_while_progress_is_shown() -> None:
+    calls: list[int] = []
+    with timer.regularly(0.1, lambda: calls.append(1)):
+        with pytest.raises(OutOfTimeError), limit(0.3):
+            forever()
+        time.sleep(0.15)
+        assert calls
+        assert signal.getitimer(signal.ITIMER_REAL)[1] == pytest.approx(0.1)
+    with pytest.raises(OutOfTimeError), limit(0.2), timer.regularly(0.01, lambda: None):
+        forever()
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 

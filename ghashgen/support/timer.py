@@ -11,12 +11,14 @@ from types import FrameType
 
 @contextmanager
 def regularly(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    """Call a function every `seconds`, except outside the main thread or without such a signal.
+    """Call a function every `seconds`, except outside the main thread, without such a signal, or
+    while another timer runs.
 
     The interval ends in forked processes.
     """
     main = threading.current_thread() is threading.main_thread()
-    if not (main and seconds > 0 and hasattr(signal, "setitimer")):
+    able = main and seconds > 0 and hasattr(signal, "setitimer")
+    if not able or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield
         return
 

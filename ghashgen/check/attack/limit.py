@@ -13,6 +13,9 @@ _AGAIN = 10
 
 _SOON = 1e-6
 
+_STOPPING: set[object] = set()
+"""The handlers of the limits that are running: another timer of this process is no limit."""
+
 
 class OutOfTimeError(BaseException):
     """The time is up. This is not an Exception, so that handlers of a task's errors do not catch
@@ -33,9 +36,10 @@ def limit(seconds: float, error: type[OutOfTimeError] = OutOfTimeError) -> Itera
     Raises:
         OutOfTimeError: the time is up.
     """
-    around, _ = signal.getitimer(signal.ITIMER_REAL)
+    around, again = signal.getitimer(signal.ITIMER_REAL)
+    outer = around if signal.getsignal(signal.SIGALRM) in _STOPPING else 0
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or seconds == float("inf") or 0 < around <= seconds:
+    if not is_main or seconds == float("inf") or 0 < outer <= seconds:
         yield
         return
 
@@ -44,12 +48,14 @@ def limit(seconds: float, error: type[OutOfTimeError] = OutOfTimeError) -> Itera
 
     start = time.monotonic()
     before = signal.signal(signal.SIGALRM, stop)
+    _STOPPING.add(stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), _AGAIN)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        _STOPPING.discard(stop)
         if around:
             left = around - (time.monotonic() - start)
-            signal.setitimer(signal.ITIMER_REAL, max(left, _SOON), _AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(left, _SOON), again)
