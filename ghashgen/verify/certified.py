@@ -110,37 +110,36 @@ class Certified:
     def _searched(
         self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
     ) -> Way:
-        """Check proposed certificates until one is accepted, or a run shows that none will be."""
+        """Check proposed certificates until one is accepted."""
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
         from ghashgen.verify.search.telling import BRIEF, tried
 
-        proposals, blocks = proposed(image, spec, meaning), getattr(spec, "blocks", 1)
-        refused: Refutation | None = None
+        blocks = getattr(spec, "blocks", 1)
         # The search of a function with several lengths may take long: first a look at a few runs.
         several = len(meaning().numbers) > 1
         wrong = tried(image, blocks, meaning, BRIEF) if several else None
-        while wrong is None or wrong.category is Category.UNSUPPORTED:
-            certificate = NOTHING
-            try:
-                if (data := next(proposals, None)) is None:
-                    break
-                # As it would be read from a file: plain data, which the search keeps no hold of.
-                certificate = json.loads(json.dumps(data))
-                return self._checked(image, name, meaning, certificate)
-            except Refutation as error:
-                if refused is None:
-                    wrong = tried(image, blocks, meaning)
-                if certificate != NOTHING:
-                    refused = _said("no certificate is found, the last is refused", error)
-                refused = refused or error
         if wrong is not None and wrong.category is not Category.UNSUPPORTED:
             raise wrong
-        if refused is None:
-            refused, wrong = unsupported("search: no certificate"), tried(image, blocks, meaning)
-        # What a run shows says most, unless it only says that the run is not followed.
-        most = (wrong, refused) if refused.category is Category.UNSUPPORTED else (refused,)
-        raise next(error for error in most if error is not None)
+        refused: Refutation | None = None
+        try:
+            for data in proposed(image, spec, meaning):
+                # As it would be read from a file: plain data, which the search keeps no hold of.
+                certificate = json.loads(json.dumps(data))
+                try:
+                    return self._checked(image, name, meaning, certificate)
+                except Refutation as error:
+                    refused = error
+                    if certificate != NOTHING:
+                        refused = _said("no certificate is found, the last is refused", error)
+        except Refutation as error:
+            refused = refused or error
+        refused = refused or unsupported("search: no certificate")
+        wrong = tried(image, blocks, meaning)
+        # That a run is not followed says less than what a certificate shows to be wrong.
+        if wrong is None or refused.category is not wrong.category is Category.UNSUPPORTED:
+            raise refused
+        raise wrong
 
 
 def _said(what: str, error: Refutation) -> Refutation:

@@ -23,7 +23,6 @@ from ghashgen.cli.verbs.options import (
     print_json,
     progress,
 )
-from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.choose import Decision, chosen, decide
@@ -141,8 +140,8 @@ def COMMAND(
     """Measure kernels of one family and name one for each ISA and class of message lengths.
 
     Of several, it takes the one with the least code among those within 5% of the fastest. By
-    default these are GHASH kernels. For AES-GCM and AES-CTR (--family), each use and key size has
-    its own. All kernels are measured coarsely first, then the best again in turns with peers.
+    default these are GHASH kernels, or those of the first family that has the other options
+    (--family chooses). For AES-GCM and AES-CTR, each use and key size has its own. All kernels are measured coarsely first, then the best again in turns with peers.
     Results are stored, so the next call continues an interrupted sweep. Kernels for ISAs that no
     machine here has are ranked by the port model, and marked.
     """
@@ -204,7 +203,7 @@ def _modelled(
 
 
 def _goal(choice: Choice) -> Goal:
-    """Return the goal: the default family's, unless the choice is of one other family."""
+    """Return the goal of the first family that has a chosen kernel, in the order of `goals`."""
     kernels = look_up(choice, "goal").kernels
     found = {kernel.family for kernel in kernels}
     if choice.name and len(found) > 1:
@@ -212,7 +211,7 @@ def _goal(choice: Choice) -> Goal:
             f"tune compares kernels of one family, and you chose {' and '.join(sorted(found))}",
             "choose one with --family",
         )
-    return goals()[DEFAULT if DEFAULT in found else found.pop()]
+    return next(goal for family, goal in goals().items() if family in found)
 
 
 def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
