@@ -7,7 +7,9 @@ package=$1 consequence=$2
 shift 2
 "$@" >/dev/null 2>&1 && exit 0
 if command -v apt-get >/dev/null; then
-  install="apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install $package"
+  # Another installation may hold the locks; lists that could not be made new may still do.
+  apt="DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120"
+  install="$apt update; $apt -y install $package"
   if [ "$(id -u)" = 0 ]; then sh -c "$install" >/dev/null 2>&1
   elif sudo -n true 2>/dev/null; then sudo -n sh -c "$install" >/dev/null 2>&1
   fi
