@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 
 DEBIAN := sh .ci/debian.sh
 
-.PHONY: all help setup nasm packages peers generate prove prove-kernels attack validate audit test check \
+.PHONY: all help setup nasm packages peers generate prove prove-kernels attack validate audit quick test check \
   lint types spelling bench tune compare bench-tool report docs clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
@@ -98,6 +98,9 @@ report: setup ## write a page of what is proved, counted and measured: build/rep
 docs: report ## build the site from the Markdown pages: build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 	@echo build/site/index.html
+
+quick: setup ## run some tests of every room, in under a minute: those that tests/quick.toml names
+	@$(BIN)/pytest -n 2 -q --quick
 
 test: setup packages ## run the tests, without the cases that tests/thorough.toml leaves to make check
 	@$(BIN)/pytest -n 2 -rs

@@ -25,7 +25,7 @@ from emulating import Assemble
 from examples import Load, commands, loaded, need_the_cpu, run
 from sharing import shared
 from syntaxes import found
-from tiers import left_out, stale, thorough
+from tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -96,25 +96,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--thorough", action="store_true", help="run what thorough.toml leaves out too"
     )
+    parser.addoption("--quick", action="store_true", help="run only what quick.toml names")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import files without a quick test, if those alone are asked for."""
+    if not config.getoption("quick") or collection_path.suffix != ".py":
+        return None
+    return collection_path.name not in quick_files(quick()) or None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only `make check` runs, unless tests are named or it is asked for."""
+    """Leave out what only longer runs have, unless tests are named."""
     if any("::" in argument for argument in config.args):
         return
-    table = thorough()
     names = [
         (item.path.name, getattr(item, "originalname", item.name), item.name) for item in items
     ]
-    if wrong := stale(names, table):
+    if wrong := stale(names, thorough()):
         raise pytest.UsageError(f"tests/thorough.toml: {'; '.join(wrong)}")
-    if config.getoption("thorough"):
+    if wrong := stale_quick(names, quick()):
+        raise pytest.UsageError(f"tests/quick.toml: {'; '.join(wrong)}")
+    if config.getoption("quick"):
+        table = quick()
+        out = [not is_quick(file, case, table) for file, _, case in names]
+    elif config.getoption("thorough"):
         return
-    out = [item for item, name in zip(items, names, strict=True) if left_out(*name, table)]
-    config.hook.pytest_deselected(items=out)
-    kept = {*map(id, items)} - {*map(id, out)}
-    items[:] = [item for item in items if id(item) in kept]
+    else:
+        out = left_out(names, thorough())
+    config.hook.pytest_deselected(
+        items=[item for item, without in zip(items, out, strict=True) if without]
+    )
+    items[:] = [item for item, without in zip(items, out, strict=True) if not without]
 
 
 @pytest.fixture(autouse=True)

@@ -1,37 +1,73 @@
-"""What `make test` leaves to `make check`: by a table, in which nothing may be stale."""
+"""What `make quick` and `make test` leave to longer runs, by tables in which nothing is stale."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tiers import left_out, stale, thorough
+from tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
-TABLE = {"test_a.py": {"test_all": ["sse"], "test_none": []}}
+import ghashgen
+
+TABLE = {"test_a.py": {"test_all": ["sse"], "test_none": [], "test_some": 3}}
+QUICK = {"verify": {"test_a.py": ["test_all[s", "test_none"]}}
+
+
+def _cases(test: str, *ids: str) -> list[tuple[str, str, str]]:
+    return [("test_a.py", test, f"{test}[{one}]" if one else test) for one in ids]
 
 
 def test_cases_are_left_out_but_for_those_that_are_kept() -> None:
-    assert left_out("test_a.py", "test_all", "test_all[avx]", TABLE)
-    assert not left_out("test_a.py", "test_all", "test_all[sse-1]", TABLE)
-    assert left_out("test_a.py", "test_none", "test_none", TABLE)
-    assert not left_out("test_a.py", "test_other", "test_other", TABLE)
-    assert not left_out("test_b.py", "test_all", "test_all[avx]", TABLE)
+    assert left_out(_cases("test_all", "avx", "sse-1"), TABLE) == [True, False]
+    assert left_out(_cases("test_none", ""), TABLE) == [True]
+    assert left_out(_cases("test_other", "avx"), TABLE) == [False]
+    assert left_out([("test_b.py", "test_all", "test_all[avx]")], TABLE) == [False]
+
+
+def test_a_number_keeps_the_first_case_and_every_so_many() -> None:
+    names = _cases("test_some", *"abcdefg")
+    assert left_out(names, TABLE) == [False, True, True, False, True, True, False]
 
 
 def test_what_fits_nothing_is_stale() -> None:
-    names = [("test_a.py", "test_all", "test_all[avx]"), ("test_a.py", "test_none", "test_none")]
+    names = _cases("test_all", "avx") + _cases("test_none", "") + _cases("test_some", *"ab")
     assert stale(names, TABLE) == ["test_a.py: no case of test_all contains sse"]
-    names = [("test_a.py", "test_all", "test_all[sse]")]
+    names = _cases("test_all", "sse") + _cases("test_some", "a")
     assert stale(names, TABLE) == [
         "test_a.py: test_all leaves nothing out",
         "test_a.py: test_none leaves nothing out",
+        "test_a.py: test_some leaves nothing out",
     ]
     assert stale([("test_b.py", "test_all", "test_all")], TABLE) == []
 
 
-@pytest.mark.parametrize("more", [[], ["--thorough"]], ids=["test", "check"])
-def test_what_is_left_out_is_counted(more: list[str]) -> None:
-    file = Path(__file__).with_name(next(iter(thorough())))
+def test_quick_tests_are_those_whose_ids_begin_so() -> None:
+    assert is_quick("test_a.py", "test_all[sse]", QUICK)
+    assert not is_quick("test_a.py", "test_all[avx]", QUICK)
+    assert not is_quick("test_b.py", "test_all[sse]", QUICK)
+    assert quick_files(QUICK) == {"test_a.py"}
+    assert stale_quick(_cases("test_all", "sse"), QUICK) == [
+        "test_a.py: no test begins with test_none"
+    ]
+    assert stale_quick([("test_b.py", "test_all", "test_all")], QUICK) == []
+
+
+def test_every_room_has_a_quick_test() -> None:
+    package = Path(ghashgen.__file__).parent
+    rooms = {one.name for one in package.iterdir() if (one / "__init__.py").exists()}
+    assert quick().keys() == rooms
+    assert all((Path(__file__).parent / file).exists() for file in quick_files(quick()))
+
+
+@pytest.mark.parametrize(
+    ("more", "counted"),
+    [([], True), (["--thorough"], False), (["--quick"], True)],
+    ids=["test", "check", "quick"],
+)
+def test_what_is_left_out_is_counted(more: list[str], counted: bool) -> None:
+    file = Path(__file__).with_name(
+        "test_identities.py" if "--quick" in more else next(iter(thorough()))
+    )
     words = [sys.executable, "-m", "pytest", "--collect-only", "-o", "addopts=", *more]
     done = subprocess.run([*words, file], capture_output=True, text=True, check=True)
-    assert (" deselected" in done.stdout) == (not more), done.stdout[-500:]
+    assert (" deselected" in done.stdout) == counted, done.stdout[-500:]

@@ -32,12 +32,12 @@ class Candidate:
         """The kernel's name."""
         return self.entry.name
 
-    @property
+    @cached_property
     def question(self) -> Question:
         """The question of its family."""
         return questions()[self.entry.family]
 
-    @property
+    @cached_property
     def given(self) -> Value:
         """The given that is no choice: the operation, or the key size."""
         return self.entry.axes[self.question.given]
@@ -71,7 +71,7 @@ class Candidate:
     def __hash__(self) -> int:
         return hash((self.name, self.abi))
 
-    @property
+    @cached_property
     def measured_as(self) -> str:
         """The kernel whose figures count for this one."""
         return self.question.measured_as(self.name, self.entry.axes)
@@ -85,12 +85,12 @@ class Candidate:
         """Return whether it has these functions."""
         return set(functions) <= self.entry.symbols.keys()
 
-    @property
+    @cached_property
     def place(self) -> int:
         """The place of its instruction set in the convention; the widest has 0."""
         return isa_place(self.isa, self.entry.family)
 
-    @property
+    @cached_property
     def away(self) -> int:
         """Number of axes that are not at their defaults."""
         return sum(
@@ -99,12 +99,12 @@ class Candidate:
             if axis.default is not None and axis.name != self.question.given
         )
 
-    @property
+    @cached_property
     def simplicity(self) -> Simplicity:
         """Its simplicity; less is simpler."""
         return self.code_bytes, self.table.bytes, self.away, self.name
 
-    @property
+    @cached_property
     def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:
         """Its rank in the convention; less is preferred."""
         places = tuple(
