@@ -137,14 +137,14 @@ def COMMAND(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Measure kernels of one family and name one for each ISA and class of message lengths.
+    """Measure kernels of one family and name the best for each ISA and class of message lengths.
 
-    Of several, it takes the one with the least code among those within 5% of the fastest. By
-    default these are GHASH kernels, or those of the first family that has the other options
-    (--family chooses). For AES-GCM and AES-CTR, each use and key size has its own. All kernels are
-    measured coarsely first, then the best again in turns with peers. Results are stored, so the
-    next call continues an interrupted sweep. Kernels for ISAs that no machine here has are ranked
-    by the port model, and marked.
+    The best is the one with the least code among those within 5% of the fastest. The default is
+    GHASH, or the first family that has the other options (--family chooses). For AES-GCM and
+    AES-CTR, each use and key size has a best kernel. All kernels are measured coarsely first, then
+    the best again in turns with peers. Results are stored, so the next call continues an
+    interrupted sweep. Kernels for ISAs that no machine here has are ranked by the port model, and
+    marked.
     """
     if in_lab or scheduler:
         require("lab")

@@ -138,7 +138,7 @@ def bench(
             gathered.cells.setdefault(key, []).append(run)
             on_done(Cell(*key, (run,)))
     for name in subjects.keys() - {name for name, _, _ in gathered.cells}:
-        gathered.missing.setdefault(name, f"no function of it is for mode {' or '.join(modes)}")
+        gathered.missing.setdefault(name, f"it has no function for mode {' or '.join(modes)}")
     machine = Machine(cpu_model(), gathered.features, gathered.ghz, git_commit())
     cells = tuple(Cell(*key, tuple(found)) for key, found in gathered.cells.items() if found)
     return Results(machine, subjects, cells, {**gathered.missing, **_disturbed(gathered)})
