@@ -61,6 +61,8 @@ class Order:
     threads: bool = False
     unproved: bool = False
     """Whether to accept kernels that are not proved."""
+    any_cpu: bool = False
+    """Whether to write a dispatcher for a single kernel too, because it checks the CPU."""
 
     @property
     def elf(self) -> Target:
@@ -120,8 +122,8 @@ def prepare(
     entries = tuple(manifest_entry(artefact, tool) for artefact in artefacts)
     ordered = sorted(entries, key=lambda entry: entry.name)
     number = Counter(entry.family for entry in entries)
-    # With one kernel of a family, a dispatcher has nothing to choose.
-    several = [entry for entry in ordered if number[entry.family] > 1]
+    # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
+    several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
     dispatchers = render_all(several, target.library) if several else {}
     files = {artefact.file: artefact.text for artefact in artefacts}
     files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
