@@ -25,6 +25,7 @@ from ghashgen.output.dispatcher import render_all
 from ghashgen.output.folder import require_writable
 from ghashgen.output.folder import write as write_files
 from ghashgen.output.generate import HEADER, header, made
+from ghashgen.output.hosting import render_host
 from ghashgen.output.hosts.core import Host
 from ghashgen.output.maker import LICENCE, Maker, maker
 from ghashgen.output.render import command
@@ -132,6 +133,7 @@ def prepare(
         files |= render_threads(ordered, target.library, dispatchers)
     files[LICENCE] = _licence()
     placed = {order.host.place(name): text for name, text in files.items()}
+    placed |= render_host(order.host, tuple(placed), target, order.threads)
     vendored.require_own(into, old, placed, _stale(old, placed), force)
     if order.elf != target:
         artefacts = made(order.kernels, order.elf, tool)
@@ -217,6 +219,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             maker=this_maker(),
             build=order.host.build(sorted(prepared.files), target),
             threads=order.threads,
+            library=target.library,
             kernels=items,
             proved=any(not known.refused for known in evidence),
             recorded=next((known.record for known in evidence if known.record), ""),
