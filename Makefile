@@ -46,6 +46,10 @@ packages: setup peers
 	  'command -v wine64 || command -v wine || test -x /usr/lib/wine/wine64' || true
 	@$(DEBIAN) llvm "port bounds are not compared with LLVM's" \
 	  $(BIN)/python -c 'from ghashgen.support.toolchain import find_llvm_mca; find_llvm_mca()' || true
+	@$(DEBIAN) "cmake ninja-build" "no vendored folder is built by CMake" \
+	  sh -c 'command -v cmake && command -v ninja' || true
+	@$(DEBIAN) meson "no vendored folder is built by Meson" command -v meson || true
+	@$(DEBIAN) pkg-config "no vendored folder is found by pkg-config" command -v pkg-config || true
 	@$(DEBIAN) binutils "nothing is assembled by GNU as" command -v as || true
 	@$(DEBIAN) clang "nothing is assembled by Clang or for Mach-O" command -v clang || true
 	@$(DEBIAN) binutils-aarch64-linux-gnu "AArch64 is not assembled by GNU as" \

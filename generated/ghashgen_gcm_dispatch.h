@@ -130,7 +130,14 @@ struct ghashgen_gcm_key {
 int ghashgen_gcm_key_init(struct ghashgen_gcm_key *key, enum ghashgen_gcm_use use, const uint8_t *bytes,
                            size_t key_bytes);
 
-/* The functions of the key's kernel, with the key's context. ghashgen.h says what each does. */
+/* The functions of the key's kernel, with the key's context. seal and open process a whole message; out
+ * may be in. They return
+ *   0  done
+ *   1  open only: the tag does not match; all of out is zero
+ *   2  a length is invalid; nothing was written
+ * Valid are 1 to 2^61 - 1 bytes of IV (12 are the fastest), up to 2^61 - 1 of AAD, up to 2^36 - 32 of
+ * text, and for open a tag of 4, 8 or 12 to 16. Do not use out before open has returned 0. Never use an
+ * IV twice under one key. ghashgen.h says what the other functions do. */
 void ghashgen_gcm_key_encrypt(const struct ghashgen_gcm_key *key, uint8_t counter[16],
     uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void ghashgen_gcm_key_decrypt(const struct ghashgen_gcm_key *key, uint8_t counter[16],

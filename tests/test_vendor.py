@@ -27,7 +27,8 @@ from ghashgen.support.toolchain import Tool
 
 ONE, TWO = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1"
 CHOICE = ("--name", ONE, "--name", TWO)
-FILES = {
+BUILD = {"CMakeLists.txt", "meson.build", "ghashgen.mk", "ghashgen.pc"}
+FILES = BUILD | {
     "LICENSE",
     "VENDORED",
     "ghashgen.h",
@@ -110,7 +111,12 @@ def test_the_same_input_gives_the_same_bytes(into: Path, tmp_path: Path) -> None
 
 def test_one_kernel_has_no_dispatcher(tmp_path: Path) -> None:
     done("--into", tmp_path, "--name", ONE)
-    assert contents(tmp_path).keys() == {"LICENSE", "VENDORED", "ghashgen.h", f"{ONE}.asm"}
+    assert contents(tmp_path).keys() == BUILD | {
+        "LICENSE",
+        "VENDORED",
+        "ghashgen.h",
+        f"{ONE}.asm",
+    }
 
 
 def test_the_record_says_what_is_proved_of_which_bytes(into: Path, nasm: Tool) -> None:
@@ -146,10 +152,10 @@ def test_its_commands_make_and_prove_it_again(into: Path) -> None:
 
 def test_without_kernels_it_makes_what_the_record_says(into: Path) -> None:
     before = contents(into)
-    assert "7 unchanged" in done("--into", into)
+    assert "11 unchanged" in done("--into", into)
     assert contents(into) == before
     (into / f"{ONE}.asm").unlink()
-    assert "1 new, 6 unchanged" in done("--into", into)
+    assert "1 new, 10 unchanged" in done("--into", into)
     assert contents(into) == before
 
 
@@ -166,7 +172,7 @@ def test_an_edited_file_stays(into: Path, name: str) -> None:
     assert "--force" in said
     assert contents(into) == before
     assert states(into) == {f: "edited by hand" if f == name else "unchanged" for f in FILES}
-    assert "1 rewritten, 6 unchanged" in done("--into", into, *CHOICE, "--force")
+    assert "1 rewritten, 10 unchanged" in done("--into", into, *CHOICE, "--force")
     assert set(states(into).values()) == {"unchanged"}
 
 
@@ -188,7 +194,8 @@ def test_a_folder_in_the_place_of_a_file_is_refused_even_with_force(into: Path) 
 
 def test_what_is_no_longer_made_is_removed_and_nothing_else(into: Path) -> None:
     assert "3 removed" in done("--into", into, "--name", TWO)
-    assert contents(into).keys() == {"LICENSE", "VENDORED", "ghashgen.h", f"{TWO}.asm", MINE}
+    left = {"LICENSE", "VENDORED", "ghashgen.h", f"{TWO}.asm", MINE}
+    assert contents(into).keys() == BUILD | left
 
 
 def test_what_is_no_longer_made_and_was_edited_stays(into: Path) -> None:
@@ -500,7 +507,7 @@ def test_other_targets(tmp_path: Path) -> None:
     assert "The object was ELF with the same instructions" in text
     assert "ghashgen does not read relocations of win64." in text
     assert "prove-object" not in text
-    assert "4 unchanged" in done("--into", tmp_path)
+    assert "8 unchanged" in done("--into", tmp_path)
 
 
 def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:

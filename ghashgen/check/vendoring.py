@@ -25,6 +25,7 @@ from ghashgen.output.dispatcher import render_all
 from ghashgen.output.folder import require_writable
 from ghashgen.output.folder import write as write_files
 from ghashgen.output.generate import HEADER, header, made
+from ghashgen.output.hosting import render_host
 from ghashgen.output.hosts.core import Host
 from ghashgen.output.maker import LICENCE, Maker, maker
 from ghashgen.output.render import command
@@ -61,6 +62,8 @@ class Order:
     threads: bool = False
     unproved: bool = False
     """Whether to accept kernels that are not proved."""
+    any_cpu: bool = False
+    """Whether to write a dispatcher for a single kernel too, because it checks the CPU."""
 
     @property
     def elf(self) -> Target:
@@ -120,8 +123,8 @@ def prepare(
     entries = tuple(manifest_entry(artefact, tool) for artefact in artefacts)
     ordered = sorted(entries, key=lambda entry: entry.name)
     number = Counter(entry.family for entry in entries)
-    # With one kernel of a family, a dispatcher has nothing to choose.
-    several = [entry for entry in ordered if number[entry.family] > 1]
+    # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
+    several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
     dispatchers = render_all(several, target.library) if several else {}
     files = {artefact.file: artefact.text for artefact in artefacts}
     files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
@@ -130,6 +133,7 @@ def prepare(
         files |= render_threads(ordered, target.library, dispatchers)
     files[LICENCE] = _licence()
     placed = {order.host.place(name): text for name, text in files.items()}
+    placed |= render_host(order.host, tuple(placed), target, order.threads)
     vendored.require_own(into, old, placed, _stale(old, placed), force)
     if order.elf != target:
         artefacts = made(order.kernels, order.elf, tool)
@@ -215,6 +219,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             maker=this_maker(),
             build=order.host.build(sorted(prepared.files), target),
             threads=order.threads,
+            library=target.library,
             kernels=items,
             proved=any(not known.refused for known in evidence),
             recorded=next((known.record for known in evidence if known.record), ""),

@@ -221,6 +221,21 @@ def recommend(
     return tuple(out)
 
 
+def for_every_cpu(
+    pool: Iterable[Candidate], records: Sequence[Record], use: Use
+) -> tuple[Candidate, ...]:
+    """Return the kernels that a use takes on CPUs of no known kind, sorted by name.
+
+    With these a program serves any CPU: for most uses, one kernel of each instruction set. All of
+    `pool` have one family, given and calling convention.
+    """
+    chooser = Chooser(pool, records)
+    unknown = chooser.hosts[-1]
+    rows = [row for row in chooser.rows(use) if unknown in row.hosts]
+    taken = {pick.candidate for row in rows for pick in row.picks}
+    return tuple(sorted(taken, key=lambda candidate: candidate.name))
+
+
 def _runs(picks: Sequence[Pick]) -> list[list[Pick]]:
     """Group neighbouring classes with the same kernel and source."""
     runs: list[list[Pick]] = []

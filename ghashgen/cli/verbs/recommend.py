@@ -10,10 +10,13 @@ from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.figures import left_out
 from ghashgen.choice.questions import Question, Use
-from ghashgen.choice.recommend import Advice, Machine, Speed, machine, recommend
+from ghashgen.choice.recommend import Advice, Machine, Speed, for_every_cpu, machine, recommend
 from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
 from ghashgen.kernels import manifest
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import DEFAULT, families
+from ghashgen.kernels.selection import Choice, look_up
+from ghashgen.output.dispatcher import recorded
 from ghashgen.records.core import FIXED_SIZES, size_name
 from ghashgen.records.cpus import CORES, title_of
 from ghashgen.records.records import FOLDER, load_records
@@ -191,6 +194,45 @@ def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candid
             f"{folder} lists no kernel for {question.given} {lacking[0]}", "run ghashgen generate"
         )
     return found
+
+
+def kernels_for_every_cpu(choice: Choice, use_name: str) -> tuple[Point, ...]:
+    """Return those of the chosen kernels that a use takes on CPUs of no known kind.
+
+    Raises:
+        GhashgenError: the choice names several families, or kernels that are not in the catalogue;
+            the dispatcher does not know the use; or no chosen kernel has the functions it needs.
+    """
+    if len(choice.family) > 1:
+        raise GhashgenError("--recommended takes one family of kernels", "give one --family")
+    given = {q.given: choice.axes.get(q.given, ()) for q in questions().values()}
+    question = _question(next(iter(choice.family), None), {k: tuple(v) for k, v in given.items()})
+    use = _use(question, use_name, None, None)
+    if use not in question.dispatched:
+        known = [each.name for each in question.dispatched]
+        raise GhashgenError(
+            f"the dispatcher does not know use {use.name}", f"choose {', '.join(known)}"
+        )
+    found = look_up(choice.of(question.family))
+    if found.made:
+        raise GhashgenError(
+            f"--recommended takes kernels of the catalogue, and {found.made[0].name} is not there",
+            "leave out --recommended, or some of the other options",
+        )
+    own = {kernel.name: kernel for kernel in found.kernels}
+    names: list[str] = []
+    for value, pool in _pools(question, tuple(map(str, given[question.given]))).items():
+        able = [each for each in pool if each.name in own and each.exports(use.exports)]
+        if not able:
+            raise GhashgenError(
+                f"no kernel that you chose for {question.given} {value} has "
+                f"{' and '.join(sorted(use.exports))}, which use {use.name} needs",
+                "choose another --use, or fewer restrictions",
+            )
+        names += [
+            candidate.name for candidate in for_every_cpu(able, recorded(question.family), use)
+        ]
+    return tuple(own[name] for name in names)
 
 
 def lines(item: Advice) -> list[str]:

@@ -23,7 +23,9 @@ from ghashgen.cli.verbs.options import (
     target_options,
     threads_option,
 )
-from ghashgen.kernels.selection import Choice, catalogue, look_up
+from ghashgen.cli.verbs.recommend import kernels_for_every_cpu
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.selection import Choice, Selection, catalogue
 from ghashgen.kernels.target import arch_of
 from ghashgen.output import vendored
 from ghashgen.output.hosts.registry import DEFAULT, hosts
@@ -41,6 +43,9 @@ _OF_A_RUN = {
 }
 """Options that do not affect what the folder holds."""
 
+_RECOMMENDATION = ("recommended", "use_name")
+"""The options that choose among the kernels of a choice."""
+
 _REPROVE = "--reprove"
 """The option that VENDORED tells an auditor to add."""
 
@@ -50,6 +55,13 @@ _REPROVE = "--reprove"
 @target_options
 @format_option
 @threads_option
+@click.option(
+    "--recommended",
+    is_flag=True,
+    help="Of these kernels, take those that recommend names for CPUs of no known kind: usually one "
+    "of each instruction set.",
+)
+@click.option("--use", "use_name", default="", help="With --recommended: as recommend's --use.")
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
@@ -78,6 +90,8 @@ def COMMAND(
     backend: str,
     fmt: str,
     threads: bool,
+    recommended: bool,
+    use_name: str,
     into: Path | None,
     checked: Path | None,
     add: bool,
@@ -104,14 +118,15 @@ def COMMAND(
         return
     assert into is not None
     if add:
-        _add(into, choice)
+        _add(into, choice, recommended, use_name)
         return
-    if choice == Choice():
+    if choice == Choice() and not recommended:
         _again(into, words)
         return
-    found = chosen_kernels(choice)
+    found = _kernels(choice, recommended, use_name)
     where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
-    order = vendoring.Order(found.kernels, where, hosts()[DEFAULT], words, threads, unproved)
+    host = hosts()[DEFAULT]
+    order = vendoring.Order(found.kernels, where, host, words, threads, unproved, recommended)
     with progress("generate", len(found.kernels)) as advance:
         prepared = vendoring.prepare(order, into, force, advance)
     planned = evidence.plan(prepared.artefacts, order.elf, reprove)
@@ -124,7 +139,8 @@ def COMMAND(
     fates = vendoring.write(prepared, known, into, force)
     if any(prepared.callers):
         say_left_out(prepared.entries)
-    say_twins(choice, found)
+    if not recommended:
+        say_twins(choice, found)
     for name in prepared.idle:
         click.echo(f"{name}: called by {vendoring.IDLE}", err=True)
     names = [kernel.name for kernel in found.kernels]
@@ -146,6 +162,15 @@ def COMMAND(
     click.echo(f"{kernels} in {into}: {_sum(list(fates.values()))}; VENDORED says how to build")
     if gone := [name for name, fate in fates.items() if fate == vendoring.REMOVED]:
         click.echo(f"removed: {', '.join(gone)}")
+
+
+def _kernels(choice: Choice, recommended: bool, use_name: str) -> Selection[Point]:
+    """Return the kernels that these options choose."""
+    if recommended:
+        return Selection(kernels_for_every_cpu(choice, use_name))
+    if use_name:
+        raise GhashgenError("--use needs --recommended", "add it, or leave out --use")
+    return chosen_kernels(choice)
 
 
 def _say_dry_run(
@@ -259,16 +284,16 @@ def _again(into: Path, words: tuple[str, ...]) -> None:
     _run((*record.options, *(word for word in words if word not in record.options)))
 
 
-def _add(into: Path, choice: Choice) -> None:
+def _add(into: Path, choice: Choice, recommended: bool, use_name: str) -> None:
     """Make the folder's kernels and the chosen ones, all as the folder's are made."""
-    if choice == Choice():
+    if choice == Choice() and not recommended:
         raise GhashgenError("--add needs a choice of kernels", _CHOOSE)
     nothing = f"{into} has no {vendored.NAME}, so there is nothing to add to"
     record = _trusted(into, GhashgenError(nothing, "leave out --add"))
     now = click.get_current_context()
     with COMMAND.make_context("vendor", [*record.options]) as then:
-        chosen = choice_options_of(then.params)
-        old = choice_of(then.params)
+        chosen = choice_options_of(then.params) | {*_RECOMMENDATION}
+        old = _kernels(choice_of(then.params), *(then.params[name] for name in _RECOMMENDATION))
         kept = [word for o in _given(then) if o.name not in chosen for word in _said(o, then)]
     for option in _given(now):
         if option.name in {*chosen, *_OF_A_RUN}:
@@ -282,7 +307,8 @@ def _add(into: Path, choice: Choice) -> None:
                 "--add makes kernels as the others are made",
                 f"leave out {option.opts[0]}, or vendor into another folder",
             )
-    kernels = dict.fromkeys((*look_up(old).kernels, *chosen_kernels(choice).kernels))
+    new = _kernels(choice, recommended, use_name)
+    kernels = dict.fromkeys((*old.kernels, *new.kernels))
     for kernel in kernels:
         if kernel not in catalogue():
             raise GhashgenError(

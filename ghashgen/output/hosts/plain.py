@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ghashgen.kernels.target import Target
-from ghashgen.output.hosts.core import Host
+from ghashgen.output.hosts.core import BUILD_FILES, Host
 
 
 def _place(file: str) -> str:
@@ -24,4 +24,4 @@ def _build(files: Sequence[str], target: Target) -> tuple[str, ...]:
     return tuple(lines)
 
 
-HOST = Host("plain", "a folder of files", _place, _build)
+HOST = Host("plain", "a folder of files", _place, _build, BUILD_FILES)
