@@ -22,6 +22,7 @@ from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
+from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 
@@ -89,9 +90,13 @@ class Values:
     def _output(self) -> str | None:
         """Return up to where the output is written, in whole blocks or to its end."""
         ends = [self._written(state) for state in self.states]
-        sizes = [s.ghosts.get("length") for s in self.states]
-        if "length" in self.meaning.numbers and ends == sizes and ends != [0] * len(ends):
-            return "length"
+        if "length" in self.meaning.numbers and any(end != 0 for end in ends):
+            left = [
+                combined(number_of(s, "length"), n, -1)
+                for s, n in zip(self.states, ends, strict=True)
+            ]
+            if all(s.facts.equals(n, 0) for s, n in zip(self.states, left, strict=True)):
+                return "length"
         down = [combined(end, parts(end)[0] % BLOCK_BYTES, -1) for end in ends]
         end = self.number(down)
         return None if end is None else str(end)
