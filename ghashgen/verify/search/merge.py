@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ghashgen.verify.core.linear import Fork
-from ghashgen.verify.core.numbers import parse, parts
+from ghashgen.verify.core.numbers import Number, combined, linear, parse, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
 from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
@@ -229,11 +229,6 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
     assertions = read_certificate({"assertions": spread})
     ends = {checker.entry + a.at: name for name, a in assertions.items()}
     merging = Merging(checker, where)
-    for at, name in ends.items():
-        ways = [way for some in spread[name]["from"].values() for way in some]
-        if not any(_of(checker, way) for way in ways):
-            # No other assertion can say what its unknowns are.
-            merging.places -= where.leading([at])
 
     def starts() -> list[tuple[State, int]]:
         begun = [(state, checker.entry) for state in checker.entries()]
@@ -242,16 +237,41 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
     arrived = merging.run(starts, frozenset(ends))
     for at, state in arrived:
         if state.label in merging.found:
-            lead(checker, state.label, spread[ends[at]])
+            lead(checker, state, spread[ends[at]])
     if not merging.found:
         return None
     return {"assertions": levelled(spread | merging.found, merging.found, TOP)}
 
 
-def lead(checker: Checker, source: str, to: dict[str, Any]) -> None:
-    """Let runs come to an assertion from another one, which has the function's unknowns."""
+def lead(checker: Checker, state: State, to: dict[str, Any]) -> None:
+    """Let a run that begins at an assertion, and is in a state, come to another assertion."""
     ways = [way for some in to["from"].values() for way in some if _of(checker, way)]
-    to["from"] = to["from"] | {source: [w for k, w in enumerate(ways) if w not in ways[:k]]}
+    if (told := _told(checker, state, to)) is not None:
+        ways = [told]
+    ways = to["from"].get(state.label, []) + ways
+    to["from"] = to["from"] | {state.label: [w for k, w in enumerate(ways) if w not in ways[:k]]}
+
+
+def _told(checker: Checker, state: State, to: dict[str, Any]) -> dict[str, str] | None:
+    """Return what the unknowns of an assertion are in a state, as its places tell; None: they do
+    not."""
+    assert isinstance(checker.meaning, Function)
+    of = {u: unknown(u) for u in to["unknowns"] if u in checker.meaning.numbers}
+    known: dict[str, Number] = {**of}
+    said = [(checker.registers[name].of(state.machine), one) for name, one in to["places"].items()
+            if name in checker.registers and one[0] in ("n", "p")]  # fmt: skip
+    for value, one in 2 * said:
+        number = value.offset if isinstance(value, Pointer) else value
+        c, k = parts(parse(one[-1]))
+        left = [u for u, _ in k if u not in known]
+        if isinstance(number, int | Linear) and len(left) == 1:
+            rest = combined(number, c, -1)
+            for u, n in k:
+                rest = rest if u in left else combined(rest, times(known[u], n), -1)
+            unit, (c, own) = dict(k)[left[0]], parts(rest)
+            if all(n % unit == 0 for n in (c, *(n for _, n in own))):
+                known[left[0]] = linear(c // unit, {u: n // unit for u, n in own})
+    return {u: str(known[u]) for u in to["unknowns"]} if known.keys() >= {*to["unknowns"]} else None
 
 
 def levelled(assertions: dict[str, Any], names: Iterable[str], top: int) -> dict[str, Any]:

@@ -19,11 +19,12 @@ from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
+from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
 from ghashgen.verify.search.seen import Seen
-from ghashgen.verify.search.values import FEW, FILES, LAYOUTS
+from ghashgen.verify.search.values import FEW, FILES
 
-COUNTERS = range(-2 * BLOCK_BYTES, 64 * BLOCK_BYTES, BLOCK_BYTES)
-"""Where a counter may be, from a place that is known."""
+REACH = 64 * BLOCK_BYTES
+"""How far behind a place that is known a counter may be."""
 
 
 class Unlike(Exception):  # noqa: N818 - what happens is no error
@@ -44,6 +45,8 @@ class Together:
         self.letters = frozenset(b.letter for b in self.meaning.blocks)
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
+        if self.counters is not None:
+            self.known = KnownCounters(self.meaning, self.counters)
         self.masked = all(s.ghosts.get("mask") for s in self.states)
         left = checker.left.items()
         self.entries = {v: name for name, v in left if isinstance(v, Term)}
@@ -232,30 +235,21 @@ class Together:
         """Return a counter block of some place, as in memory or with its bytes turned."""
         if self.counters is None or not isinstance(values[0], Term):
             return None
-        forms = [self.terms.try_form(v) for v in values]
-        if None in forms or any(n[0] not in "IN+" for n in forms[0].linear):  # type: ignore[union-attr]
+        form = self.terms.try_form(values[0])
+        if form is None or any(n[0] not in "IN+" for n in form.linear):
             return None
         anchors = [(n, self.basis.at(n)) for n in self.anchors] + [(0, [0] * len(values))]
         for anchor, places in anchors:
-            for at in COUNTERS:
-                for moves in LAYOUTS:
-                    if all(
-                        self._counter_form(state, combined(place, at), moves) == form
-                        for state, place, form in zip(self.states, places, forms, strict=True)
-                    ):
-                        n = str(combined(anchor, at))
-                        return ["t", "moves", ["t", "counter", ["n", n]],
-                                [[shift, hex(keep)] for shift, keep in moves]]  # fmt: skip
+            several = list(zip(self.states, places, values, strict=True))
+            for at, k in sorted(self.known.of(*several[0], REACH)):
+                if all(
+                    self.known.has(state, combined(place, at), k, v)
+                    for state, place, v in several[1:]
+                ):
+                    n = str(combined(anchor, at))
+                    return ["t", "moves", ["t", "counter", ["n", n]],
+                            [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
         return None
-
-    def _counter_form(self, state: State, at: Number, moves: Any) -> Any:
-        assert self.counters is not None
-        self.meaning.entering(state)
-        try:
-            block = self.counters.block(at)
-        except Refutation:
-            return None
-        return self.terms.try_form(self.terms.moves(block, moves))
 
     def _said(self, values: Sequence[Any]) -> Any:
         """Return a term of blocks and entries as data."""
