@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.verify.core.limits import GREATEST_LENGTH
-from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.memory import Memory
@@ -39,13 +39,10 @@ def check_counter(f: Function, state: State, text: Text) -> None:
     Raises:
         Refutation: they differ.
     """
-    size, at = size_of(state.memory, text.read.buffer), text.done(state.ghosts)
+    size = size_of(state.memory, text.read.buffer)
     if size == 0 and not state.memory.written["counter"]:
         return
-    left = combined(size, at, -1)
-    assert isinstance(left, int)
-    last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-    wanted, what = f.terms.form(text.counters.block(last)), "the counter block"
+    wanted, what = f.terms.form(text.counters.behind(size)), "the counter block"
     f.compare(f.cell(state, "counter", what), wanted, what)
 
 

@@ -55,7 +55,7 @@ def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     text = Text(names, counters, read, hashed)
     if text.encrypting:
         names.special = text.block
-    hashing = Hashing(names, (hashed,))
+    hashing = Hashing(names, (hashed,), ends={"input": "length"})
 
     buffers = {
         "table": table,

@@ -65,6 +65,9 @@ class Initial:
         state = self.counters.names.state
         if not self._has_usual_size(state):
             return None
+        return self.counters.names.always((FIRST, self.iv.letter), self._of_the_usual_size)
+
+    def _of_the_usual_size(self) -> Lane:
         names = self.counters.names
         iv = self._short(names.terms.variable(self.iv.name(0)))
         return names.terms.xor(

@@ -11,6 +11,7 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Buffer, Function
@@ -72,6 +73,10 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         size = "length" if blocks.buffer == "input" else f"{blocks.buffer}_length"
         return Buffer(Access.READ, size, lambda memory, at: content(names, blocks, memory, at))
 
+    def value(data: list[object]) -> Lane | None:
+        found = lengths.value(data)
+        return initial.value(data) if found is None else found
+
     buffers = {
         "table": table,
         "iv": read_of(iv),
@@ -113,6 +118,6 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         sealed if sealing else opened,
         result_bits=STATUS_BITS,
         outputs={text.out: text},
-        values=initial.value,
+        values=value,
         question=None if sealing else answer,
     )
