@@ -378,7 +378,6 @@ EXACT: dict[str, tuple[Edit, Edit, Category, str]] = {
 FAULTS = [(AVX, name, *row) for name, row in VERIFY.items()]
 FAULTS += [(WIDE, name, *row) for name, row in EXACT.items()]
 
-
 NOT_FOUND = ("aligned for one stack of four, where the tag is right",)
 """Whose twin is right, but no certificate of it is found."""
 
