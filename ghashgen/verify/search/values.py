@@ -6,6 +6,7 @@ unknown values with an equation. What fits nothing is forgotten.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -48,10 +49,13 @@ class Values:
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.masked = bool(states[0].ghosts.get("mask"))
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
-        if self.counters is not None:
-            self._known_counters = KnownCounters(self.meaning, self.counters)
         ends = [combined(self._written(s), self.base_of(s), -1) for s in states]
         self._reach = max((n for n in ends if isinstance(n, int)), default=0)
+
+    @cached_property
+    def _known_counters(self) -> KnownCounters:
+        assert self.counters is not None
+        return KnownCounters(self.meaning, self.counters)
 
     def prepare(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
         """Take the states, whatever the function is."""
