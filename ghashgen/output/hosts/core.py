@@ -8,10 +8,10 @@ from ghashgen.kernels.target import Target
 
 BUILD_FILES: Mapping[str, str] = MappingProxyType(
     {
-        "CMakeLists.txt": "build/CMakeLists.txt.j2",
-        "meson.build": "build/meson.build.j2",
-        "{library}.mk": "build/make.mk.j2",
-        "{library}.pc": "build/pkg-config.pc.j2",
+        "CMakeLists.txt": "library/CMakeLists.txt.j2",
+        "meson.build": "library/meson.build.j2",
+        "{library}.mk": "library/make.mk.j2",
+        "{library}.pc": "library/pkg-config.pc.j2",
     }
 )
 """Files that build a static library of a folder's files, for hosts that build by such tools."""
