@@ -103,7 +103,7 @@ docs: report ## build the site from the Markdown pages: build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 	@echo build/site/index.html
 
-quick: setup ## run some tests of every room, in under a minute: those that tests/quick.toml names
+quick: setup ## run a few tests of every room: those that tests/quick.toml names
 	@$(BIN)/pytest -n 2 -q --quick
 
 test: setup packages ## run the tests, without the cases that tests/thorough.toml leaves to make check
