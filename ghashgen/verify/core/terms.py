@@ -72,6 +72,8 @@ class Terms:
         self._names: set[str] = set()
         self.unknowns: set[str] = set()
         """The unknowns of which a number has its bits in a term."""
+        self.unknowns_of: dict[Term, frozenset[str]] = {}
+        """Which of them a term has, as far as that was asked."""
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
@@ -105,7 +107,7 @@ class Terms:
         """Forget every term."""
         for term in self._pool.values():
             term.form = None
-        for known in (self._pool, self._simple, self._plain, self.words):
+        for known in (self._pool, self._simple, self._plain, self.words, self.unknowns_of):
             known.clear()
         self.forget()
 

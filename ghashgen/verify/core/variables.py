@@ -70,14 +70,36 @@ def renumbered(
 
     Any other part stays: it is the same value. `done` keeps what has been found.
     """
-    for part in parts_first(term, done, lambda one: terms.kinds[one.op].linear):
-        done[part] = part
-        if part.op == "number":
+
+    def changes(one: Term) -> bool:
+        return not unknowns_of(terms, one).isdisjoint(values)
+
+    if not changes(term):
+        return term
+    for part in parts_first(term, done, changes):
+        if not changes(part):
+            done[part] = part
+        elif part.op == "number":
             value = part.args[0]
             assert isinstance(value, Linear)
-            if (new := replaced_in(value, values)) != value:
-                done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
-        elif terms.kinds[part.op].linear and any(done[p] is not p for p in parts_of(part)):
+            new = replaced_in(value, values)
+            done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
+        else:
             arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
             done[part] = rebuilt(terms, part, *arguments)
     return done[term]
+
+
+def unknowns_of(terms: Terms, term: Term) -> frozenset[str]:
+    """Return the unknowns whose numbers a term has, as a sum of linear functions of their bits."""
+    known = terms.unknowns_of
+    if (found := known.get(term)) is not None:
+        return found
+    for part in parts_first(term, known, lambda one: terms.kinds[one.op].linear):
+        value = part.args[0]
+        if part.op == "number" and isinstance(value, Linear):
+            known[part] = frozenset(u for u, _ in value.k)
+        else:
+            inner = parts_of(part) if terms.kinds[part.op].linear else []
+            known[part] = frozenset().union(*(known[p] for p in inner))
+    return known[term]

@@ -25,6 +25,8 @@ pointer."""
 BASE, HALF = 80, 1 << 79
 """Bits of a place's number. Above them is the number of its part with unknowns."""
 
+FAR = "a place so far away that its number is another's"
+
 RELEASED = "what was below the stack pointer"
 
 RETURN_ADDRESS = "a return address"
@@ -145,7 +147,7 @@ class Memory:
         """
         c, k = parts(at)
         if abs(c) >= HALF:
-            raise unsupported("a place so far away that its number is another's", self.terms.at)
+            raise unsupported(FAR, self.terms.at)
         if not k:
             return c
         if any(n % 16 for _, n in k):
@@ -188,15 +190,24 @@ class Memory:
         Raises:
             Refutation: two places become one.
         """
-        written = {
-            name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
-            for name, cells in self.written.items()
-        }
+        if not any(u in values for k in self.bases for u, _ in k):
+            return
+        # What a number of a place becomes is told by its part with unknowns.
+        was, to = {n: self.place(n << BASE) for n in range(len(self.bases))}, dict[int, int]()
         self.bases = [()]
-        for name, cells in written.items():
-            self.written[name] = {self.key(place): what for place, what in cells}
-            if len(self.written[name]) != len(cells):
+        for name, cells in self.written.items():
+            out: dict[int, tuple[Value, int]] = {}
+            for key, what in cells.items():
+                n = key + HALF >> BASE
+                if n not in to:
+                    to[n] = self.key(replaced(was[n], values))
+                place = key - (n << BASE) + to[n]
+                if place + HALF >> BASE != to[n] + HALF >> BASE:
+                    raise unsupported(FAR, self.terms.at)
+                out[place] = what
+            if len(out) != len(cells):
                 raise unsupported(f"two written places of {name} that are one", self.terms.at)
+            self.written[name] = out
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
