@@ -77,7 +77,8 @@ def test_a_right_function_is_proved(right: tuple[Image, GcmSpec], operation: str
     image, spec = right
     function = next(f for f in spec.functions if f.operation == operation)
     data = proved(image, spec, function)
-    ways = {name.rstrip("0123456789") for name in data["assertions"]}
+    # Those that bring cases together are named by where they stand.
+    ways = {n.rstrip("0123456789") for n in data["assertions"] if not n.startswith("at_")}
     assert ways == ({"loop"} if operation in TEXT else {"loop", "joint"})
 
 
