@@ -67,8 +67,8 @@ class Memory:
         """The unknown parts of offsets at which something has been accessed (`key`)."""
         self.scattered: frozenset[str] = frozenset()
         """The buffers in which bytes have been written at a place with unknowns."""
-        self.stores = 0
-        """How many stores there have been."""
+        self.stores = self.accesses = 0
+        """How many stores there have been, and how many accesses have been checked."""
 
     def _refute(self, what: str, at: int) -> Refutation:
         return Refutation(Category.MEMORY, what, at=at)
@@ -80,6 +80,7 @@ class Memory:
             Fork: the place is one of a few, or where it is within 16 bytes depends on the unknowns.
             Refutation: the access is not allowed.
         """
+        self.accesses += 1
         at = self.terms.at
         kind = "store to" if store else "load from"
         if isinstance(address, int):
@@ -233,10 +234,9 @@ class Memory:
         if align == 1:
             return
         if isinstance(address, Pointer) and isinstance(address.offset, int):
-            self._check_align(
-                self.regions[address.region], address.offset, align, "masked access to"
-            )
-            return
+            if (region := self.regions.get(address.region)) is not None:
+                self._check_align(region, address.offset, align, "masked access to")
+                return
         raise unsupported("the alignment of a masked access", self.terms.at)
 
     def _check_align(self, region: Region, offset: int, align: int, kind: str) -> None:

@@ -53,6 +53,8 @@ class Decoded:
     on."""
     vectors: tuple[int, ...]
     """The vector registers that it writes."""
+    accesses: bool = False
+    """Whether it accesses its memory operand, whatever its result depends on."""
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,7 @@ class Checker:
         now = self._decoded.get(address) or self._decode(address)
         self.terms.at = address
         pointer, before, flags = m.gpr[self.top], _written(m), m.flags
+        accesses = m.memory.accesses
         try:
             for check in now.guards:
                 check(m)
@@ -171,6 +172,8 @@ class Checker:
                 raise unsupported("cases of an instruction that has begun", address) from None
             raise
         self.steps += 1
+        if now.accesses and m.memory.accesses == accesses:
+            raise unsupported("a row that leaves out the access to memory", address)
         if m.gpr[self.top] is not pointer:
             top = m.gpr[self.top]
             if not isinstance(top, Pointer) or top.region != STACK:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, linear, parse, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
@@ -17,7 +17,7 @@ from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
-from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.loops import MOST_TURNS
@@ -189,7 +189,7 @@ class Merging:
         try:
             data = Together(self.checker, self.hashing, group, live).data(at)
             assertion = read_certificate({"assertions": {name: data}})[name]
-            stand = self.checker.state(assertion)
+            stand = begun(self.checker, assertion)
         except (Unlike, Refutation):
             return None
         tried = states[:: -(-len(states) // TRIED)]
@@ -231,8 +231,8 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
     merging = Merging(checker, where)
 
     def starts() -> list[tuple[State, int]]:
-        begun = [(state, checker.entry) for state in checker.entries()]
-        return begun + [(checker.state(a), checker.entry + a.at) for a in assertions.values()]
+        begins = [(state, checker.entry) for state in checker.entries()]
+        return begins + [(begun(checker, a), checker.entry + a.at) for a in assertions.values()]
 
     arrived = merging.run(starts, frozenset(ends))
     for at, state in arrived:
@@ -241,6 +241,17 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
     if not merging.found:
         return None
     return {"assertions": levelled(spread | merging.found, merging.found, TOP)}
+
+
+def begun(checker: Checker, assertion: Assertion) -> State:
+    """Return the state that an assertion is; as the rules do, with unknowns of one value known.
+
+    Raises:
+        Refutation: there is none.
+    """
+    for state in checker.state(assertion).each((Case(),)):
+        return state
+    raise unsupported(f"search: no state is as {assertion.name} says", checker.entry + assertion.at)
 
 
 def lead(checker: Checker, state: State, to: dict[str, Any]) -> None:

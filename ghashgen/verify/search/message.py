@@ -25,7 +25,7 @@ from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import ENOUGH, TURNS, cases, turns
-from ghashgen.verify.search.merge import Merging, levelled
+from ghashgen.verify.search.merge import Merging, begun, levelled
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
@@ -62,7 +62,7 @@ class Search:
         if name == "entry":
             return self.checker.begin(), self.checker.entry
         one = read_certificate({"assertions": {name: self.data["assertions"][name]}})[name]
-        return self.checker.state(one), self.checker.entry + one.at
+        return begun(self.checker, one), self.checker.entry + one.at
 
     def stops(self) -> frozenset[int]:
         """Return where there are assertions."""

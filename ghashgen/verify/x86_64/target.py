@@ -1,6 +1,13 @@
 """x86-64 as a target."""
 
-from iced_x86 import FlowControl, InstructionInfoFactory, Mnemonic, Register
+from iced_x86 import (
+    FlowControl,
+    InstructionInfoFactory,
+    Mnemonic,
+    OpAccess,
+    OpKind,
+    Register,
+)
 
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.machine.memory import RETURN_BYTES
@@ -14,6 +21,9 @@ from ghashgen.verify.x86_64.uses import use_of
 
 _FACTORY = InstructionInfoFactory()
 
+ALWAYS = (OpAccess.READ, OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
+"""How memory may be used that is accessed for certain: masked accesses are not."""
+
 
 def _decoded(image: Image, address: int) -> Decoded:
     """Decode an instruction; its guards are those of `dataflow`."""
@@ -21,7 +31,9 @@ def _decoded(image: Image, address: int) -> Decoded:
     guards = tuple(g for g in (address_guard(i), guard(i)) if g)
     writes = use_of(i, _FACTORY).writes
     vectors = tuple(sorted(n - VECTOR for n in writes if VECTOR <= n < MASK))
-    return Decoded(step_of(i), int(i.next_ip), guards, vectors)
+    operand = any(i.op_kind(k) == OpKind.MEMORY for k in range(i.op_count))
+    accesses = operand and any(u.access in ALWAYS for u in _FACTORY.info(i).used_memory())
+    return Decoded(step_of(i), int(i.next_ip), guards, vectors, accesses)
 
 
 def _look(image: Image, address: int) -> Look:
