@@ -71,15 +71,13 @@ class Terms:
         """The sums modulo 2^32 in the forms of this pool."""
         self._names: set[str] = set()
         self.unknowns: set[str] = set()
-        """The unknowns of which a number has its bits in a term."""
+        """The unknowns of which a number has its bits in a term; below, those of single terms."""
         self.unknowns_of: dict[Term, frozenset[str]] = {}
-        """Which of them a term has, as far as that was asked."""
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
         self.lanewise: dict[tuple[object, ...], tuple[Lane, ...]] = {}
-        self.at = 0
-        """Address of the instruction being executed."""
+        self.at = 0  # The address of the instruction being executed.
         self.settle: Callable[[Term], Lane] = lambda term: term
         """Called with what depends on a partial block (RAW) and enters a sum with a state or a
         product: it may return an equal value under a name."""

@@ -233,10 +233,10 @@ class Memory:
         """
         if align == 1:
             return
-        if isinstance(address, Pointer) and isinstance(address.offset, int):
-            if (region := self.regions.get(address.region)) is not None:
-                self._check_align(region, address.offset, align, "masked access to")
-                return
+        at = address.offset if isinstance(address, Pointer) else None
+        if isinstance(address, Pointer) and address.region in self.regions and isinstance(at, int):
+            self._check_align(self.regions[address.region], at, align, "masked access to")
+            return
         raise unsupported("the alignment of a masked access", self.terms.at)
 
     def _check_align(self, region: Region, offset: int, align: int, kind: str) -> None:
