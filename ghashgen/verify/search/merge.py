@@ -25,8 +25,8 @@ from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 
-MOST_WAYS, MOST_STEPS = 4000, 50_000
-"""Cases at once, and instructions of one of them, before this gives up."""
+MOST_WAYS, MOST_STEPS, MOST_IN_ALL = 4000, 50_000, 400_000
+"""Cases at once, instructions of one of them, and of all together, before this gives up."""
 
 LEAST_CASES = 2
 """So many cases for each assertion that stands for some."""
@@ -63,6 +63,7 @@ class Merging:
         self.places = set(where.all)
         self.found: dict[str, Any] = {}
         """The assertions that it made."""
+        self.steps = 0
 
     def run(
         self,
@@ -83,13 +84,14 @@ class Merging:
         if to:
             self.places &= ahead
         for _ in range(ROUNDS):
-            self.found, self.refused = {}, list[Refutation]()
+            self.found, self.refused, self.steps = {}, list[Refutation](), 0
             try:
                 return self._run(starts(), ends, ahead)
             except TooLittle as error:
                 self.places.discard(error.at)
-        self.places, self.found = set(), {}
-        return self._run(starts(), ends, ahead)
+        self.places, self.found, self.steps = set(), {}, 0
+        # Without an end that matters it is the assertions that do, and there are none.
+        return self._run(starts(), ends, ahead) if to else []
 
     def _run(
         self, starts: Iterable[tuple[State, int]], ends: frozenset[int], ahead: set[int]
@@ -117,7 +119,8 @@ class Merging:
         """Run one state to the next places, in all its cases."""
         checker, work = self.checker, [(state, address, True, Counter[int]())]
         while work:
-            if len(work) + sum(map(len, waiting.values())) > MOST_WAYS:
+            ways = len(work) + sum(map(len, waiting.values()))
+            if ways > MOST_WAYS or self.steps > MOST_IN_ALL:
                 raise unsupported("search: too many ways", address)
             now, at, begun, met = work.pop()
             met = met.copy()
@@ -126,6 +129,7 @@ class Merging:
             try:
                 while at in ahead and (begun or (at not in ends and at not in self.places)):
                     steps += 1
+                    self.steps += 1
                     if steps > MOST_STEPS:
                         raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
                     if at in self.where.heads and not begun:
