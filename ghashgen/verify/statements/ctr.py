@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ghashgen.algebra.field.aes import ROUNDS
+from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.meaning import ctr

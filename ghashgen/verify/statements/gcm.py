@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ghashgen.algebra.field.aes import ROUNDS
+from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.meaning import operations
