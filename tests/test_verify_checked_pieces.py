@@ -23,7 +23,7 @@ from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.checking import check_function
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.search.kernel import find_function
+from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 from ghashgen.verify.x86_64.elf import load_image
 

@@ -61,9 +61,7 @@ PARTS = {
     "x86-64: ELF, decoding, operands, conventions": ("verify/x86_64",),
     "the rules of certificates": (
         "verify/rules",
-        "verify/certified.py",
         "verify/checking.py",
-        "verify/chosen.py",
         "verify/prove.py",
         "verify/theorems.py",
     ),
