@@ -106,6 +106,6 @@ def _distances(after: Any, order: Mapping[int, int]) -> dict[int, int]:
     """Return how many instructions are left on the longest way from each on, turns aside."""
     out: dict[int, int] = {}
     for at in sorted(order, key=lambda one: -order[one]):
-        ahead = [out[to] for to in after[at] if to in out]
+        ahead = [out[to] for to in after.get(at, ()) if to in out]
         out[at] = 1 + max(ahead, default=0)
     return out
