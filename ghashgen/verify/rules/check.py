@@ -162,6 +162,7 @@ class Checker:
         now = self._decoded.get(address) or self._decode(address)
         self.terms.at = address
         pointer, before, flags = m.gpr[self.top], _written(m), m.flags
+        vectors = [*m.vec] if meaning.vectors_named else []
         try:
             for check in now.guards:
                 check(m)
@@ -178,8 +179,8 @@ class Checker:
             check_frame(m)
             if following != END:
                 m.memory.release()
-        if meaning.vectors_named:
-            for k in now.vectors:
+        for k, lanes in enumerate(vectors):
+            if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
 
