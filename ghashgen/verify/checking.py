@@ -12,7 +12,6 @@ aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "4
 for each value that the stack pointer may have at the entry, modulo 64.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -177,12 +176,6 @@ def _numbers(meaning: Meaning) -> str:
     )
     every += f", multiples of {unit}" if unit > 1 else ""
     return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
-
-
-def text_of(certificates: Mapping[str, object]) -> str:
-    """Return certificates by their names as a document."""
-    document = {"schema": SCHEMA, "functions": dict(sorted(certificates.items()))}
-    return json.dumps(document, indent=1) + "\n"
 
 
 def by_name(data: object) -> Mapping[str, object]:

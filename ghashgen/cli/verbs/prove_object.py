@@ -29,10 +29,9 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
-from ghashgen.verify.checking import text_of
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.search.certified import Certified, names_of
+from ghashgen.verify.search.certified import Certified, names_of, text_of
 from ghashgen.verify.statements.core import Statement
 from ghashgen.verify.statements.hash import KernelSpec
 

@@ -147,6 +147,12 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     return certified.found
 
 
+def text_of(certificates: Mapping[str, object]) -> str:
+    """Return certificates by their names as a document."""
+    document = {"schema": SCHEMA, "functions": dict(sorted(certificates.items()))}
+    return json.dumps(document, indent=1) + "\n"
+
+
 def names_of(spec: Statement) -> frozenset[str]:
     """Return the names of all certificates that a statement may need."""
     names: set[str] = set()
