@@ -1,13 +1,12 @@
-"""Which variables a term contains, and terms with other variables.
+"""Which variables a term contains, and terms with other numbers.
 
 By definition, not by value: a variable counts even if it cancels.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ghashgen.verify.core.linear import Facts
-from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.numbers import replaced as replaced_in
+from ghashgen.verify.core.numbers import Number, replaced
 from ghashgen.verify.core.term import Lane, Term, parts_first, parts_of
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear
@@ -28,23 +27,6 @@ class Variables:
             own = named(self._terms, part) if named else frozenset()
             known[part] = own.union(*(known[p] for p in parts_of(part)))
         return known[term]
-
-
-def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
-    """Return a term with `variable(name)` in the place of every variable.
-
-    Raises:
-        ValueError: a part is not a function of variables and table entries.
-    """
-    done: dict[Term, Lane] = {}
-    for part in parts_first(term, done):
-        exchanged = terms.kinds[part.op].exchanged
-        if exchanged is not None:
-            done[part] = exchanged(terms, part, variable)
-        else:
-            arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
-            done[part] = rebuilt(terms, part, *arguments)
-    return done[term]
 
 
 def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
@@ -82,7 +64,7 @@ def renumbered(
         elif part.op == "number":
             value = part.args[0]
             assert isinstance(value, Linear)
-            new = replaced_in(value, values)
+            new = replaced(value, values)
             done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
         else:
             arguments = [done[a] if isinstance(a, Term) else a for a in part.args]

@@ -12,7 +12,7 @@ from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import boxes, expanded
 from ghashgen.verify.meaning.counters import Counters
-from ghashgen.verify.meaning.function import Buffer, Function, holding
+from ghashgen.verify.meaning.function import Buffer, Function, claim, holding
 from ghashgen.verify.meaning.hashing import Blocks, size_of
 from ghashgen.verify.meaning.letters import KEY_LETTER, ROUND_KEY, TEXT, GcmAlgebra
 from ghashgen.verify.meaning.names import Names
@@ -79,10 +79,7 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
     keys = expanded(terms, lanes, spec.key_bytes)
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": Buffer(Access.WRITE, spec.table_bytes, holding([]), spec.table_align),
@@ -97,7 +94,8 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
 
 def _crypt(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
-    cells = [None if cell is None else keys[cell[1]] for cell in spec.cells]
+    held = spec.round_keys
+    cells = [keys[held[k]] if k in held else None for k in range(len(spec.cells))]
     counters, read = Counters(names, keys), Blocks(TEXT, "input")
     # What is read has names, and what is written needs none: nothing reads it again.
     text = Text(names, counters, read, read)
@@ -107,10 +105,7 @@ def _crypt(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
         check_counter(f, state, text)
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": Buffer(Access.READ, spec.table_bytes, holding(cells), spec.table_align),

@@ -14,7 +14,7 @@ from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, claim
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, content
 from ghashgen.verify.meaning.initial import Initial
@@ -106,10 +106,7 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
 
     numbers = [*LIMITS, *([] if sealing else [TAG_LENGTH])]
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         buffers,
         dict.fromkeys(numbers, (0, EVERY)),

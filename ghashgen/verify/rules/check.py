@@ -163,6 +163,7 @@ class Checker:
         self.terms.at = address
         pointer, before, flags = m.gpr[self.top], _written(m), m.flags
         accesses = m.memory.accesses
+        vectors = [*m.vec] if meaning.vectors_named else []
         try:
             for check in now.guards:
                 check(m)
@@ -181,8 +182,8 @@ class Checker:
             check_frame(m)
             if following != END:
                 m.memory.release()
-        if meaning.vectors_named:
-            for k in now.vectors:
+        for k, lanes in enumerate(vectors):
+            if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
 

@@ -1,12 +1,10 @@
-"""Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
+"""Proposes certificates of a function, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from ghashgen.verify.certified import Certified
-from ghashgen.verify.checking import SCHEMA, check_case, residues
+from ghashgen.verify.checking import check_case, residues
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.machine.image import Image
@@ -23,34 +21,7 @@ from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.text import certificates as texts
-from ghashgen.verify.statements.core import Function, Statement
-from ghashgen.verify.x86_64.elf import load_image
-
-
-def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
-    """Return certificates of every function of a statement, each of which has been checked once.
-
-    Raises:
-        Refutation: of one function none is accepted; its `symbol` says of which one.
-        GhashgenError: the object cannot be read or lacks a symbol.
-    """
-    image = load_image(source)
-    found: dict[str, Any] = {}
-    for function in spec.functions:
-        found |= find_function(image, spec, function)
-    return {"schema": SCHEMA, "functions": found}
-
-
-def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
-    """Return the certificates of a function, one for each way, by their names.
-
-    Raises:
-        Refutation: none is accepted, or the rules do not cover the function.
-    """
-    spec.meaning(function)
-    certified = Certified()
-    certified.prove(image, spec, function)
-    return certified.found
+from ghashgen.verify.statements.core import Statement
 
 
 def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> Iterator[Any]:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.machine.target import FLAGS
 from ghashgen.verify.search.flow import Flow
 from ghashgen.verify.search.graph import turned
+from ghashgen.verify.search.looks import FLAGS
 
 LEAST_LEFT = 30
 """Instructions that are left to run where it is worth it to bring cases together."""

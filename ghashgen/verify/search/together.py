@@ -8,7 +8,6 @@ from ghashgen.verify.core.numbers import Number, combined, parse, within
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.machine.target import VECTOR
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
@@ -20,6 +19,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.seen import Seen
 from ghashgen.verify.search.values import FEW, FILES
 

@@ -15,8 +15,7 @@ from ghashgen.verify.core.numbers import Number, combined, parse, parts, times, 
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.core.variables import Variables, replaced
-from ghashgen.verify.machine.target import MASK, VECTOR
+from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
@@ -26,6 +25,8 @@ from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.looks import MASK, VECTOR
+from ghashgen.verify.search.renaming import replaced
 
 TURN = "t"
 """The unknown that counts the turns."""
