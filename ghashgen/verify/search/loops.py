@@ -28,7 +28,7 @@ MOST_TURNS = 20
 MOST_CASES = 400
 """Cases that are followed to find a loop."""
 
-ENOUGH = 40
+ENOUGH = 150
 """Cases of a message after which no loop is expected, if one has come to its end."""
 
 MOST_WAYS = 2000

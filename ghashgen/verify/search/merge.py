@@ -25,7 +25,7 @@ from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 
-MOST_WAYS, MOST_STEPS, MOST_IN_ALL = 4000, 50_000, 400_000
+MOST_WAYS, MOST_STEPS, MOST_IN_ALL = 1500, 50_000, 400_000
 """Cases at once, instructions of one of them, and of all together, before this gives up."""
 
 LEAST_CASES = 2

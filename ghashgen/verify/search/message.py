@@ -191,6 +191,8 @@ class Search:
                 joints += 1
                 self.sources, self.latest, before = [name], name, None
                 continue
+            if behind is not None and self.together:
+                raise unsupported("search: no joint behind a loop, with cases brought together")
             self.latest = self.loop(head, states)
             self.sources.append(self.latest)
             before = head
