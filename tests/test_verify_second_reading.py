@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from core_checking import emitted
-from handmade import KEPT, MUL, assertion, check, stated
+from handmade import BUFFERS, KEPT, MUL, assertion, check, stated
 from verify_objects import assembled
 
 from ghashgen.check.proofs import statement
@@ -184,3 +184,22 @@ def test_an_iv_that_may_have_12_bytes_is_not_hashed() -> None:
     obj = assembled(before + begin + wrong + end + after)
     with pytest.raises(Refutation, match="a counter that nobody knows"):
         check_object(obj, _start(), certificate)
+
+
+@pytest.mark.parametrize("number", ["-5", str(1 << 128)])
+def test_a_number_that_is_no_lane_is_refused(number: str) -> None:
+    value = ["t", "xor", ["n", number], ["c", "0x3"]]
+    cut = assertion("cut", {**BUFFERS, "v8.0": value})
+    with pytest.raises(Refutation, match="no lane"):
+        check(f".cut:\n {PRODUCT} ret\n", MUL, cut=cut)
+
+
+def test_a_name_that_cannot_be_printed_is_refused() -> None:
+    cut = assertion("cut", {**BUFFERS, "\ud800": "?"})
+    with pytest.raises(Refutation) as refused:
+        check(f".cut:\n {PRODUCT} ret\n", MUL, cut=cut)
+    assert str(refused.value).encode()
+
+
+def test_a_masked_load_of_nothing_is_right() -> None:
+    check(f"kxorq k1, k1, k1\n vmovdqu64 zmm9{{k1}}, [rdi]\n {PRODUCT} vzeroupper\n ret\n", MUL)

@@ -89,7 +89,7 @@ def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
                 return 0
             facts.near(n)
             raise UndecidedError("a block of so many bytes")
-        return max(n, 0)
+        return min(max(n, 0), BLOCK_BYTES)
 
     end = combined(at, BLOCK_BYTES)
     before = missing(combined(region.low, at, -1))

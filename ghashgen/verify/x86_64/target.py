@@ -19,7 +19,8 @@ def _decoded(image: Image, address: int) -> Decoded:
     """Decode an instruction; its guards are those of `dataflow`."""
     i = decode(image, address)
     guards = tuple(g for g in (address_guard(i), guard(i)) if g)
-    operand = any(i.op_kind(k) == OpKind.MEMORY for k in range(i.op_count))
+    # With a write mask it may access nothing.
+    operand = not i.has_op_mask and any(i.op_kind(k) == OpKind.MEMORY for k in range(i.op_count))
     used = InstructionInfoFactory().info(i).used_memory() if operand else ()
     accesses = any(one.access in ALWAYS for one in used)
     return Decoded(step_of(i), int(i.next_ip), guards, accesses)
