@@ -33,9 +33,9 @@ from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble_text
-from ghashgen.verify.certified import Certified, Searching
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.certified import Certified, Searching
 from ghashgen.verify.statements.ctr import CtrSpec, parse_cell
 
 AVX = CtrKernel(128, "avx", 2)
@@ -266,12 +266,12 @@ def test_a_right_kernel_is_proved_by_certificates_alone(kernel: CtrKernel, tmp_p
     (built,) = build([kernel], runnable("sysv"), tmp_path / "none", tmp_path)
     spec = statement(kernel, built.symbol, built.abi, built.table_align)
     certified = Certified()
-    proof = prove_object(built.obj, spec, prove=certified.prove)
+    proof = prove_object(built.obj, spec, certified.search)
     assert proof.proved, str(proof.refutation)
     methods = {t.method for t in proof.theorems if t.symbol.endswith("crypt")}
     assert methods == {"certificate, apart", "certificate, in place"}
     given = Certified(dict(certified.found), Searching.NOWHERE)
-    assert prove_object(built.obj, spec, prove=given.prove).proved
+    assert prove_object(built.obj, spec, given.search).proved
     # With an assertion that is a block off it is not.
     symbol = f"{kernel.name}_crypt"
     wrong = copy.deepcopy(certified.found)
@@ -279,7 +279,7 @@ def test_a_right_kernel_is_proved_by_certificates_alone(kernel: CtrKernel, tmp_p
     (place,) = (place for place, said in loop["places"].items() if said[:2] == ["p", "input"])
     loop["places"][place][2] += "+16"
     edited = Certified(wrong, Searching.NOWHERE)
-    refutation = prove_object(built.obj, spec, prove=edited.prove).refutation
+    refutation = prove_object(built.obj, spec, edited.search).refutation
     assert refutation is not None
     assert (refutation.symbol, refutation.category) == (symbol, Category.UNSUPPORTED)
     assert f"the certificate of {symbol} is refused" in str(refutation)

@@ -24,7 +24,7 @@ from ghashgen.output.artefact import sha256
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import state_folder
 from ghashgen.support.sealed import KEY, KEY_BYTES, Seal, seal_of
-from ghashgen.verify.prove import Proof, Prove, prove_object
+from ghashgen.verify.prove import Proof, Search, prove_object
 from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL, OTHER = "ghash_avx_k_clmul1_x1", "ghash_avx_schoolbook_clmul2_x1"
@@ -89,9 +89,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     (tmp_path / manifest.NAME).write_text(manifest.dump(two, {}))
     made = Project(tmp_path)
 
-    def counted(obj: bytes, spec: KernelSpec, prove: Prove) -> Proof:
+    def counted(obj: bytes, spec: KernelSpec, search: Search) -> Proof:
         made.proved.append(spec.name)
-        return prove_object(obj, spec, prove=prove)
+        return prove_object(obj, spec, search)
 
     monkeypatch.setenv("XDG_STATE_HOME", os.fspath(tmp_path / "state"))
     monkeypatch.setattr(command, "default_out", lambda: tmp_path)

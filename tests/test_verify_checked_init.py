@@ -64,7 +64,7 @@ def check(name: str, own: str, spec: GcmSpec | None = None) -> Checked:
     function = next(f for f in spec.functions if f.operation == "init")
     head, _, tail = parts(name)
     image = load_image(assembled(head + own + tail))
-    return check_function(image, spec, function, {function.symbol: EMPTY})
+    return check_function(image, spec, function, EMPTY)
 
 
 @pytest.mark.parametrize("name", sorted({*EACH, *WIPING, *FAULTY}))

@@ -23,7 +23,7 @@ from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.checking import check_function
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.search.kernel import find_function
+from ghashgen.verify.search.certified import find_function
 from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec
 from ghashgen.verify.x86_64.elf import load_image
 
@@ -58,7 +58,8 @@ def require_refused(text: str, operation: str, kernel: GcmKernel = AVX) -> None:
 @pytest.mark.parametrize("operation", [*ENDS, *PIECES])
 def test_a_right_function_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
     image, found = searched(kernel, text_of(kernel, abi), operation, abi)
-    checked = check_function(image, *stated(kernel, operation, abi), json.loads(json.dumps(found)))
+    (certificate,) = json.loads(json.dumps(found)).values()
+    checked = check_function(image, *stated(kernel, operation, abi), certificate)
     assert checked.way.returns >= 2
     names = {tuple(one["assertions"]) for one in found.values()}
     assert names == {("blocks", "loop") if operation in PIECES else LOOPS[operation]}
@@ -192,7 +193,7 @@ def test_wrong_certificates_are_refused(operation: str) -> None:
     passed = []
     for words, one in wrong:
         try:
-            check_function(image, *stated(AVX, operation), one)
+            check_function(image, *stated(AVX, operation), *one.values())
         except Refutation:
             continue
         passed.append(words)

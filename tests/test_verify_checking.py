@@ -19,7 +19,7 @@ from ghashgen.kernels.target import runnable
 from ghashgen.verify.checking import check_object
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.search.kernel import find_object
+from ghashgen.verify.search.certified import find_object
 from ghashgen.verify.statements.hash import KernelSpec
 
 SMALL = Kernel("avx", "winograd", "clmul1", 2, segments=True, columns=2)

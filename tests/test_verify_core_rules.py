@@ -206,8 +206,8 @@ def test_the_bits_of_a_number_follow_a_case() -> None:
 
 
 def test_another_number_in_a_case_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Any = variables.replaced_in
-    monkeypatch.setattr(variables, "replaced_in", lambda a, v: combined(real(a, v), 1))
+    real: Any = variables.replaced
+    monkeypatch.setattr(variables, "replaced", lambda a, v: combined(real(a, v), 1))
     assert differences(0)
 
 

@@ -61,7 +61,7 @@ def refused(places: dict[str, Any], begin: str = TWICE) -> str:
     spec = load_spec(ASM / "foreign.toml")
     function = next(f for f in spec.functions if f.operation == "mul")
     try:
-        check_function(image, spec, function, certificate(places))
+        check_function(image, spec, function, certificate(places)[function.symbol])
     except Refutation as refutation:
         return refutation.message
     return ""

@@ -11,6 +11,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.search.telling import wrong_at
 from ghashgen.verify.statements.hash import KernelSpec
 
 FUNCTION, MEMORY, ABI = Category.FUNCTION, Category.MEMORY, Category.ABI
@@ -234,24 +235,27 @@ def test_what_is_wrong_at_some_lengths_is_found_with_the_first(
     assert refutation.length == length
 
 
-def test_chosen_lengths_claim_nothing_of_others() -> None:
-    proof = prove_object(original("foreign"), only(spec("foreign"), "update"), lengths=[0, 16, 80])
-    assert proof.proved
-    assert {t.lengths for t in proof.theorems} == {"3 chosen"}
+def test_at_chosen_lengths_nothing_is_wrong() -> None:
+    assert wrong_at(original("foreign"), only(spec("foreign"), "update"), [0, 16, 80]) is None
 
 
-@pytest.mark.parametrize("lengths", [None, [0, 16]])
-def test_a_statement_without_a_function_is_no_proof(lengths: list[int] | None) -> None:
+def test_a_statement_without_a_function_is_no_proof() -> None:
     """All of nothing holds."""
-    proof = prove_object(original("foreign"), replace(spec("foreign"), functions=()), lengths)
+    proof = prove_object(original("foreign"), replace(spec("foreign"), functions=()))
     assert not proof.proved
     assert "no function is stated: there is nothing to prove" in str(proof.refutation)
 
 
-def test_no_length_is_no_proof() -> None:
-    proof = prove_object(original("foreign"), only(spec("foreign"), "update"), lengths=[])
+def test_what_the_search_says_is_no_proof() -> None:
+    """Only a certificate that has been accepted is one."""
+    proof = prove_object(original("foreign"), only(spec("foreign"), "update"), lambda *_: None)
     assert not proof.proved
-    assert "no length is chosen: there is nothing to prove" in str(proof.refutation)
+    assert "no certificate is accepted" in str(proof.refutation)
+
+
+def test_no_length_says_nothing() -> None:
+    refutation = wrong_at(original("foreign"), only(spec("foreign"), "update"), [])
+    assert "no length is chosen" in str(refutation)
 
 
 def test_an_init_of_a_table_of_nothing_is_no_proof() -> None:

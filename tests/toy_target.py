@@ -18,7 +18,8 @@ from ghashgen.verify.core.values import M64, Value
 from ghashgen.verify.machine.flags import Test, negated, of_difference, of_flag
 from ghashgen.verify.machine.image import Image, Kind, Section
 from ghashgen.verify.machine.machine import END, Machine, Step
-from ghashgen.verify.machine.target import FLAGS, Abi, Decoded, Look, Target
+from ghashgen.verify.machine.target import Abi, Decoded, Target
+from ghashgen.verify.search.looks import FLAGS, LOOKS, Look
 
 GENERAL = (*(f"r{k}" for k in range(14)), "lr", "sp")
 VECTORS = tuple(f"v{k}" for k in range(16))
@@ -66,8 +67,6 @@ class Row:
     build: Build
     address: bool = False
     """Whether register a is an address."""
-    vector: bool = False
-    """Whether d is a vector register that is written."""
     slow: bool = False
     """Whether its time depends on the vector registers a and b."""
 
@@ -197,19 +196,19 @@ def _return(i: Instruction) -> Step:
 TABLE = (
     Row("ldr", "number", _load, address=True),
     Row("str", "number", _store, address=True),
-    Row("ldd", "number", _load_vector(8), address=True, vector=True),
+    Row("ldd", "number", _load_vector(8), address=True),
     Row("std", "number", _store_vector(8), address=True),
-    Row("ldq", "number", _load_vector(16), address=True, vector=True),
+    Row("ldq", "number", _load_vector(16), address=True),
     Row("stq", "number", _store_vector(16), address=True),
     Row("add", "number", _add),
     Row("cmp", "number", _compare),
     Row("movh", "number", _high),
-    Row("dup", "registers", _both, vector=True),
-    Row("eor", "registers", _xor, vector=True),
-    Row("pmul", "registers", _product, vector=True),
-    Row("slowmul", "registers", _product, vector=True, slow=True),
-    Row("swap", "registers", _permuted(SWAP), vector=True),
-    Row("rev", "registers", _permuted(REVERSE), vector=True),
+    Row("dup", "registers", _both),
+    Row("eor", "registers", _xor),
+    Row("pmul", "registers", _product),
+    Row("slowmul", "registers", _product, slow=True),
+    Row("swap", "registers", _permuted(SWAP)),
+    Row("rev", "registers", _permuted(REVERSE)),
     Row("b", "branch", _branch),
     Row("ret", "registers", _return),
 )
@@ -284,7 +283,7 @@ def decoded(image: Image, at: int) -> Decoded:
             raise Refutation(Category.TIMING, f"{i.name} meets a secret", at=at)
 
     guards = ((address,) if row.address else ()) + ((timing,) if row.slow else ())
-    return Decoded(row.build(i), at + SIZE, guards, (i.d,) if row.vector else ())
+    return Decoded(row.build(i), at + SIZE, guards)
 
 
 # For the search.
@@ -315,8 +314,9 @@ TOY = Target(
     decode=decoded,
     check_entry=lambda image, symbol: None,
     text=lambda image, at: str(decode(image, at)),
-    look=look,
 )
+
+LOOKS[TOY.name] = look
 
 
 # An assembler.

@@ -22,9 +22,9 @@ from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
-from ghashgen.verify.certified import Certified, Searching, names_of
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.certified import Certified, Searching, names_of
 from ghashgen.verify.statements.core import Statement
 
 
@@ -100,7 +100,7 @@ def _prove(how: _Proving, task: _Task) -> Verdict:
             given = how.kept.read(task.built)
     searching = Searching.NOWHERE if how.check else Searching.WHERE_REFUSED
     certified = Certified(given, searching)
-    proof = prove_object(task.obj, task.spec, prove=certified.prove)
+    proof = prove_object(task.obj, task.spec, certified.search)
     if proof.unstated:
         raise GhashgenError(
             f"{proof.kernel} exports {', '.join(proof.unstated)}, which its statement lacks",

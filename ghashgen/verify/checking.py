@@ -12,7 +12,6 @@ aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "4
 for each value that the stack pointer may have at the entry, modulo 64.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from pathlib import Path
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.machine.regions import ROUNDED
 from ghashgen.verify.machine.target import Target
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.rules.assertion import read_certificate
@@ -73,27 +71,23 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
     if odd := sorted(certificates.keys() ^ set(symbols)):
         raise unsupported(f"{', '.join(odd)}: a function and no certificate, or one of no function")
     image = load_image(source)
-    return tuple(check_function(image, spec, f, certificates) for f in spec.functions)
+    return tuple(check_function(image, spec, f, certificates[f.symbol]) for f in spec.functions)
 
 
 def check_function(
-    image: Image, spec: Statement, function: Function, certificates: Mapping[str, object]
+    image: Image, spec: Statement, function: Function, certificate: object
 ) -> Checked:
-    """Check one function by its certificate.
+    """Check one function by a certificate.
 
     Raises:
-        Refutation: it is missing or refused.
+        Refutation: it is refused, or the function has no meaning.
     """
-    symbol = function.symbol
     try:
-        spec.meaning(function)
-        if symbol not in certificates:
-            raise unsupported(f"no certificate of {symbol}")
-        way = check_way(image, lambda: spec.meaning(function), certificates[symbol])
+        way = check_way(image, lambda: spec.meaning(function), certificate)
     except Refutation as error:
-        error.symbol = symbol
+        error.symbol = function.symbol
         raise
-    return Checked(symbol, function.operation, way)
+    return Checked(function.symbol, function.operation, way)
 
 
 def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:
@@ -132,37 +126,6 @@ def check_case(
         checker.most = most
         checker.check()
         return Way(_numbers(meaning), checker.steps, checker.runs, checker.returns)
-
-
-def run_at(
-    image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int],
-    most: int = MOST_STEPS,
-) -> Way:  # fmt: skip
-    """Run a function in one way from its entry to its return, its numbers being these.
-
-    Without an unknown no certificate is needed. `most` is how many instructions it may take.
-
-    Raises:
-        Refutation: it is wrong there, or is not followed; `numbers` says where.
-    """
-
-    def fixed() -> Meaning:
-        return replace(meaning(), numbers={n: (v, v) for n, v in numbers.items()})
-
-    try:
-        try:
-            way = check_case(image, fixed(), NOTHING, most=most)
-        except Refutation as error:
-            if ROUNDED not in error.message:
-                raise
-            # It asks how its stack is aligned.
-            way = check_way(image, fixed, {"stack": dict.fromkeys(residues(image.target), NOTHING)})
-    except Refutation as error:
-        error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
-        raise
-    if not way.returns:
-        raise unsupported("there may be no such numbers")
-    return way
 
 
 def all_of(ways: Sequence[Way]) -> Way:
@@ -213,12 +176,6 @@ def _numbers(meaning: Meaning) -> str:
     )
     every += f", multiples of {unit}" if unit > 1 else ""
     return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
-
-
-def text_of(certificates: Mapping[str, object]) -> str:
-    """Return certificates by their names as a document."""
-    document = {"schema": SCHEMA, "functions": dict(sorted(certificates.items()))}
-    return json.dumps(document, indent=1) + "\n"
 
 
 def by_name(data: object) -> Mapping[str, object]:

@@ -3,32 +3,26 @@
     proof = prove_object(Path("kernel.o"), spec)
     proof.refutation      # None, or why the kernel is wrong
 
-Certificates decide about each function (`ghashgen.verify.certified`).
+A function is proved by a certificate that `ghashgen.verify.checking` accepts. Where certificates
+come from is of no consequence: by default they are searched (`ghashgen.verify.search.certified`).
 """
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from ghashgen.verify.certified import Certified
+from ghashgen.verify.checking import Checked, check_function
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.statements.core import Function, Statement
-from ghashgen.verify.theorems import THEOREMS, FunctionProof, Proof
+from ghashgen.verify.theorems import THEOREMS, FunctionProof, Proof, theorems_of
 from ghashgen.verify.x86_64.elf import load_image
 
-__all__ = ("THEOREMS", "Proof", "Prove", "code_sha256", "prove_image", "prove_object")
+__all__ = ("THEOREMS", "Proof", "Search", "code_sha256", "prove_image", "prove_object")
 
-_EXHAUSTED: dict[type[BaseException], str] = {
-    RecursionError: "its values are nested deeper than the prover can follow: unroll less",
-    MemoryError: "its values need more memory than there is here: unroll less, or prove it where "
-    "there is more",
-}
-"""Limits of the prover, not faults of the kernel."""
-
-Prove = Callable[[Image, Statement, Function, list[int] | None], FunctionProof]
-"""What proves one function, as `Certified.prove` does."""
+Search = Callable[[Image, Statement, Function, Callable[[object], None]], None]
+"""Has certificates of a function checked until one is accepted, or raises a Refutation."""
 
 
 def code_sha256(image: Image) -> str:
@@ -42,55 +36,41 @@ def code_sha256(image: Image) -> str:
     return digest.hexdigest()
 
 
-def prove_object(
-    source: bytes | Path,
-    spec: Statement,
-    lengths: Iterable[int] | None = None,
-    prove: Prove | None = None,
-) -> Proof:
+def prove_object(source: bytes | Path, spec: Statement, search: Search | None = None) -> Proof:
     """Prove every function of the spec, or stop at the first theorem that fails.
 
-    A spec without functions or an empty list of lengths is refused: it would prove nothing.
-
-    `lengths` restricts messages to some lengths in bytes, for tests. Nothing is claimed of others.
-    `prove` proves one function; by default, certificates are searched.
+    A spec without functions is refused: it would prove nothing.
 
     Raises:
         GhashgenError: the object cannot be read or lacks a symbol.
     """
-    return prove_image(load_image(source), spec, lengths, prove)
+    return prove_image(load_image(source), spec, search)
 
 
-def prove_image(
-    image: Image,
-    spec: Statement,
-    lengths: Iterable[int] | None = None,
-    prove: Prove | None = None,
-) -> Proof:
+def prove_image(image: Image, spec: Statement, search: Search | None = None) -> Proof:
     """Prove an object that has already been read (`prove_object`).
 
     Raises:
         GhashgenError: the image lacks a symbol.
     """
     began = time.perf_counter()
-    chosen = None if lengths is None else sorted(set(lengths))
     unstated = image.exported - {function.symbol for function in spec.functions}
     proofs: list[FunctionProof] = []
     refutation: Refutation | None = None
-    if not spec.functions or chosen == []:
+    if not spec.functions:
         # A statement about nothing would always hold.
-        what = "length is chosen" if spec.functions else "function is stated"
-        refutation = unsupported(f"no {what}: there is nothing to prove")
-    prove = prove or Certified().prove
-    for function in () if refutation else spec.functions:
+        refutation = unsupported("no function is stated: there is nothing to prove")
+    if search is None:
+        # Not trusted, and not loaded before it is needed.
+        from ghashgen.verify.search.certified import Certified
+
+        search = Certified().search
+    for function in spec.functions:
         try:
-            proofs.append(prove(image, spec, function, chosen))
+            proofs.append(_proved(image, spec, function, search))
         except Refutation as error:
             refutation = error
-        except (RecursionError, MemoryError) as error:
-            refutation = unsupported(_EXHAUSTED[type(error)])
             refutation.symbol = function.symbol
-        if refutation is not None:
             break
     return Proof(
         spec.name,
@@ -100,3 +80,23 @@ def prove_image(
         time.perf_counter() - began,
         tuple(sorted(unstated)),
     )
+
+
+def _proved(image: Image, spec: Statement, function: Function, search: Search) -> FunctionProof:
+    """Return the proof of a function: what the check says of a certificate, not the search.
+
+    Raises:
+        Refutation: no certificate is accepted.
+    """
+    began = time.perf_counter()
+    accepted: list[Checked] = []
+
+    def check(certificate: object) -> None:
+        accepted.append(check_function(image, spec, function, certificate))
+
+    search(image, spec, function, check)
+    if not accepted:
+        raise unsupported("no certificate is accepted")
+    way, seconds = accepted[0].way, time.perf_counter() - began
+    theorems = theorems_of(spec, function, way.numbers)
+    return FunctionProof(function.symbol, function.operation, theorems, way.steps, seconds)

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.statements.core import Function, Statement
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
 """What holds for every length covered; "wipe" joins them if the spec asks for it."""
@@ -25,9 +25,14 @@ def covered(theorem: Theorem) -> str:
     return theorem.lengths if "=" in theorem.lengths else f"lengths {theorem.lengths}"
 
 
-def theorems_of(spec: Statement) -> tuple[str, ...]:
-    """Return what is to be shown of each function of a statement."""
-    return (*THEOREMS, "wipe") if spec.wipe else THEOREMS
+def theorems_of(spec: Statement, function: Function, numbers: str) -> tuple[Theorem, ...]:
+    """Return what has been shown of a function that was checked for these numbers."""
+    two_buffers = any(buffer.over for buffer in spec.meaning(function).buffers.values())
+    return tuple(
+        Theorem(what, function.symbol, numbers, f"certificate{how}")
+        for how in ((", apart", ", in place") if two_buffers else ("",))
+        for what in ((*THEOREMS, "wipe") if spec.wipe else THEOREMS)
+    )
 
 
 @dataclass(frozen=True)

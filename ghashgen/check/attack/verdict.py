@@ -6,7 +6,7 @@ from typing import Protocol
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.prove import prove_object
-from ghashgen.verify.search.telling import telling_lengths
+from ghashgen.verify.search.telling import telling_lengths, wrong_at
 from ghashgen.verify.statements.core import Statement
 
 SECONDS = 120
@@ -44,11 +44,11 @@ def verdict(
     try:
         with limit(seconds):
             # Most mutants are refuted at a few telling lengths; the others are proved completely.
-            few = [telling_lengths(spec.blocks)] if suspected else []
-            for lengths in (*few, None):
-                refutation = prove_object(data, spec, lengths).refutation
-                if refutation is not None:
-                    return Verdict(str(refutation.category))
+            lengths = telling_lengths(spec.blocks)
+            refutation = wrong_at(data, spec, lengths) if suspected else None
+            refutation = refutation or prove_object(data, spec).refutation
+            if refutation is not None:
+                return Verdict(str(refutation.category))
     except CutOffError:
         raise
     except OutOfTimeError:

@@ -29,10 +29,9 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
-from ghashgen.verify.certified import Certified, names_of
-from ghashgen.verify.checking import text_of
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.certified import Certified, names_of, text_of
 from ghashgen.verify.statements.core import Statement
 from ghashgen.verify.statements.hash import KernelSpec
 
@@ -126,7 +125,7 @@ def COMMAND(
     given = read(certificates, "write them as docs/checker.md says") if certificates else {}
     certified = Certified(given)
     _require_names(given, claimed)
-    proof = prove_object(obj, claimed, prove=certified.prove)
+    proof = prove_object(obj, claimed, certified.search)
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)

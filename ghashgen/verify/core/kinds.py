@@ -1,6 +1,5 @@
 """The kinds of term that every family has: their polynomials, and how to rebuild them."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ghashgen.algebra.ops.forms import DegreeError, Form, multiply, variable
@@ -32,13 +31,6 @@ def _in_linear(terms: "Terms", term: Term) -> Form:
 def _names_in_linear(terms: "Terms", term: Term) -> frozenset[str]:
     names = terms.words.variables(_in_linear(terms, term).linear)
     return frozenset(name for name in names if terms.is_variable(name))
-
-
-def _exchanged_in_linear(terms: "Terms", term: Term, lane_of: Callable[[str], Lane]) -> Lane:
-    def form_of(name: str) -> Form:
-        return terms.form(lane_of(name)) if terms.is_variable(name) else variable(name)
-
-    return terms.linear(terms.words.exchanged(_in_linear(terms, term), form_of), term.deps)
 
 
 def _entry_form(terms: "Terms", term: Term) -> Form:
@@ -116,13 +108,12 @@ KINDS = (
         "var",
         lambda terms, term: variable(str(term.args[0])),
         variables=lambda terms, term: frozenset({str(term.args[0])}),
-        exchanged=lambda terms, term, lane_of: lane_of(str(term.args[0])),
     ),
     Kind("entry", _entry_form, lambda terms, *args: terms.entry(*args)),
     Kind("xor", _sum, lambda terms, *args: terms.xor(*args), linear=True),
     Kind("moves", _moved, lambda terms, *args: terms.moves(*args), linear=True),
     Kind("clmul", _product, lambda terms, *args: terms.clmul(*args)),
-    Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
+    Kind("linear", _in_linear, variables=_names_in_linear),
     Kind(
         "number",
         _number,

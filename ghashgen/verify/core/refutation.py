@@ -64,6 +64,8 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         at: int | None = None,
         difference: Difference | None = None,
     ) -> None:
+        # A name in a certificate may hold what no terminal can print.
+        message = message.encode("utf-8", "backslashreplace").decode()
         super().__init__(message)
         self.category = category
         self.message = message

@@ -84,8 +84,6 @@ class Kind:
     """Rebuilds the term, from the pool and all arguments; None if it cannot be rebuilt."""
     variables: Callable[["Terms", Term], frozenset[str]] | None = None
     """The names of variables in its arguments, if they may name any."""
-    exchanged: Callable[["Terms", Term, Callable[[str], Lane]], Lane] | None = None
-    """The term with each variable that its arguments name replaced by another lane."""
     linear: bool = False
     """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
 

@@ -71,13 +71,13 @@ class Terms:
         """The sums modulo 2^32 in the forms of this pool."""
         self._names: set[str] = set()
         self.unknowns: set[str] = set()
-        """The unknowns of which a number has its bits in a term."""
+        """The unknowns of which a number has its bits in a term; below, those of single terms."""
+        self.unknowns_of: dict[Term, frozenset[str]] = {}
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
         self.lanewise: dict[tuple[object, ...], tuple[Lane, ...]] = {}
-        self.at = 0
-        """Address of the instruction being executed."""
+        self.at = 0  # The address of the instruction being executed.
         self.settle: Callable[[Term], Lane] = lambda term: term
         """Called with what depends on a partial block (RAW) and enters a sum with a state or a
         product: it may return an equal value under a name."""
@@ -105,7 +105,7 @@ class Terms:
         """Forget every term."""
         for term in self._pool.values():
             term.form = None
-        for known in (self._pool, self._simple, self._plain, self.words):
+        for known in (self._pool, self._simple, self._plain, self.words, self.unknowns_of):
             known.clear()
         self.forget()
 

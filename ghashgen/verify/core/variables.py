@@ -1,13 +1,12 @@
-"""Which variables a term contains, and terms with other variables.
+"""Which variables a term contains, and terms with other numbers.
 
 By definition, not by value: a variable counts even if it cancels.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ghashgen.verify.core.linear import Facts
-from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.numbers import replaced as replaced_in
+from ghashgen.verify.core.numbers import Number, replaced
 from ghashgen.verify.core.term import Lane, Term, parts_first, parts_of
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear
@@ -28,23 +27,6 @@ class Variables:
             own = named(self._terms, part) if named else frozenset()
             known[part] = own.union(*(known[p] for p in parts_of(part)))
         return known[term]
-
-
-def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
-    """Return a term with `variable(name)` in the place of every variable.
-
-    Raises:
-        ValueError: a part is not a function of variables and table entries.
-    """
-    done: dict[Term, Lane] = {}
-    for part in parts_first(term, done):
-        exchanged = terms.kinds[part.op].exchanged
-        if exchanged is not None:
-            done[part] = exchanged(terms, part, variable)
-        else:
-            arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
-            done[part] = rebuilt(terms, part, *arguments)
-    return done[term]
 
 
 def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
@@ -70,14 +52,36 @@ def renumbered(
 
     Any other part stays: it is the same value. `done` keeps what has been found.
     """
-    for part in parts_first(term, done, lambda one: terms.kinds[one.op].linear):
-        done[part] = part
-        if part.op == "number":
+
+    def changes(one: Term) -> bool:
+        return not unknowns_of(terms, one).isdisjoint(values)
+
+    if not changes(term):
+        return term
+    for part in parts_first(term, done, changes):
+        if not changes(part):
+            done[part] = part
+        elif part.op == "number":
             value = part.args[0]
             assert isinstance(value, Linear)
-            if (new := replaced_in(value, values)) != value:
-                done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
-        elif terms.kinds[part.op].linear and any(done[p] is not p for p in parts_of(part)):
+            new = replaced(value, values)
+            done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
+        else:
             arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
             done[part] = rebuilt(terms, part, *arguments)
     return done[term]
+
+
+def unknowns_of(terms: Terms, term: Term) -> frozenset[str]:
+    """Return the unknowns whose numbers a term has, as a sum of linear functions of their bits."""
+    known = terms.unknowns_of
+    if (found := known.get(term)) is not None:
+        return found
+    for part in parts_first(term, known, lambda one: terms.kinds[one.op].linear):
+        value = part.args[0]
+        if part.op == "number" and isinstance(value, Linear):
+            known[part] = frozenset(u for u, _ in value.k)
+        else:
+            inner = parts_of(part) if terms.kinds[part.op].linear else []
+            known[part] = frozenset().union(*(known[p] for p in inner))
+    return known[term]

@@ -5,9 +5,9 @@ is base + (c + d), and base + 0 is the base, so equal sums have equal names. Not
 of a sum's bits: sums of different bases differ.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from ghashgen.algebra.ops.forms import VAR_BITS, Form, Linear, constant, set_bits, variable
+from ghashgen.algebra.ops.forms import VAR_BITS, Form, Linear, constant, variable
 
 WORD_BITS = 32
 PLACES = VAR_BITS // WORD_BITS
@@ -108,24 +108,3 @@ class Words:
         for _, base, _, _ in self.used(linear):
             names |= self.variables(dict(base[1]))
         return frozenset(names)
-
-    def exchanged(self, form: Form, variable_of: Callable[[str], Form]) -> Form:
-        """Return a form of degree 1 with 128 polynomials in the place of each variable."""
-        out = Form(form.width, form.constant)
-        for name, packed in form.linear.items():
-            if not name.startswith(LETTER):
-                out ^= _composed(form.width, packed, variable_of(name))
-        for _, base, amount, rows in self.used(form.linear):
-            word = Form(WORD_BITS, base[0], dict(base[1]))
-            word = self.plus(self.exchanged(word, variable_of), amount)
-            out ^= _composed(form.width, rows, word.resize(VAR_BITS))
-        return out
-
-
-def _composed(width: int, packed: int, inner: Form) -> Form:
-    """Return the linear map of packed rows, applied to 128 polynomials instead of a variable."""
-    keeps: dict[int, int] = {}
-    for place in set_bits(packed):
-        k, u = divmod(place, VAR_BITS)
-        keeps[k - u] = keeps.get(k - u, 0) | 1 << k
-    return inner.moves(tuple(sorted(keeps.items())), width)

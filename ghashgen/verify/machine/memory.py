@@ -25,6 +25,8 @@ pointer."""
 BASE, HALF = 80, 1 << 79
 """Bits of a place's number. Above them is the number of its part with unknowns."""
 
+FAR = "a place so far away that its number is another's"
+
 RELEASED = "what was below the stack pointer"
 
 RETURN_ADDRESS = "a return address"
@@ -65,8 +67,8 @@ class Memory:
         """The unknown parts of offsets at which something has been accessed (`key`)."""
         self.scattered: frozenset[str] = frozenset()
         """The buffers in which bytes have been written at a place with unknowns."""
-        self.stores = 0
-        """How many stores there have been."""
+        self.stores = self.accesses = 0
+        """How many stores there have been, and how many accesses have been checked."""
 
     def _refute(self, what: str, at: int) -> Refutation:
         return Refutation(Category.MEMORY, what, at=at)
@@ -78,6 +80,7 @@ class Memory:
             Fork: the place is one of a few, or where it is within 16 bytes depends on the unknowns.
             Refutation: the access is not allowed.
         """
+        self.accesses += 1
         at = self.terms.at
         kind = "store to" if store else "load from"
         if isinstance(address, int):
@@ -145,7 +148,7 @@ class Memory:
         """
         c, k = parts(at)
         if abs(c) >= HALF:
-            raise unsupported("a place so far away that its number is another's", self.terms.at)
+            raise unsupported(FAR, self.terms.at)
         if not k:
             return c
         if any(n % 16 for _, n in k):
@@ -188,15 +191,24 @@ class Memory:
         Raises:
             Refutation: two places become one.
         """
-        written = {
-            name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
-            for name, cells in self.written.items()
-        }
+        if not any(u in values for k in self.bases for u, _ in k):
+            return
+        # What a number of a place becomes is told by its part with unknowns.
+        was, to = {n: self.place(n << BASE) for n in range(len(self.bases))}, dict[int, int]()
         self.bases = [()]
-        for name, cells in written.items():
-            self.written[name] = {self.key(place): what for place, what in cells}
-            if len(self.written[name]) != len(cells):
+        for name, cells in self.written.items():
+            out: dict[int, tuple[Value, int]] = {}
+            for key, what in cells.items():
+                n = key + HALF >> BASE
+                if n not in to:
+                    to[n] = self.key(replaced(was[n], values))
+                place = key - (n << BASE) + to[n]
+                if place + HALF >> BASE != to[n] + HALF >> BASE:
+                    raise unsupported(FAR, self.terms.at)
+                out[place] = what
+            if len(out) != len(cells):
                 raise unsupported(f"two written places of {name} that are one", self.terms.at)
+            self.written[name] = out
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
@@ -221,10 +233,9 @@ class Memory:
         """
         if align == 1:
             return
-        if isinstance(address, Pointer) and isinstance(address.offset, int):
-            self._check_align(
-                self.regions[address.region], address.offset, align, "masked access to"
-            )
+        at = address.offset if isinstance(address, Pointer) else None
+        if isinstance(address, Pointer) and address.region in self.regions and isinstance(at, int):
+            self._check_align(self.regions[address.region], at, align, "masked access to")
             return
         raise unsupported("the alignment of a masked access", self.terms.at)
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ghashgen.verify.machine.image import Image
     from ghashgen.verify.machine.machine import Machine, Step
 
-VECTOR, MASK, FLAGS = 32, 64, 72
-"""Register numbers: general from 0, then vector, mask, and the flags as one."""
-
 
 @dataclass(frozen=True)
 class Abi:
@@ -36,11 +33,6 @@ class Abi:
     saved_bits: int = 128
     """The low bits of a saved vector register that must survive."""
 
-    @property
-    def saved_numbers(self) -> frozenset[int]:
-        """The saved registers by their numbers in one row."""
-        return frozenset(self.saved) | {VECTOR + v for v in self.saved_vectors}
-
 
 @dataclass(frozen=True)
 class Decoded:
@@ -51,24 +43,8 @@ class Decoded:
     guards: tuple[Callable[["Machine"], None], ...]
     """What is checked before it: that no secret is in its address, nor in what its time depends
     on."""
-    vectors: tuple[int, ...]
-    """The vector registers that it writes."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What a search asks of an instruction. No rule depends on it."""
-
-    following: int
-    ways: tuple[int, ...] | None
-    """Where control may go next, the target of a jump or call last; None: the code does not say."""
-    call: bool
-    """Whether control comes back behind it."""
-    reads: frozenset[int]
-    writes: frozenset[int]
-    """Numbers of the registers that it reads, and of those that it always writes."""
-    rounds: bool = False
-    """Whether it rounds the stack pointer, to align a frame."""
+    accesses: bool = False
+    """Whether it accesses its memory operand, whatever its result depends on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +73,6 @@ class Target:
     """Checks what an object's notes promise of a function's first instruction."""
     text: "Callable[[Image, int], str]"
     """Says an instruction in words."""
-    look: "Callable[[Image, int], Look]"
-    """Says for a search what is at an address, or refuses it."""
 
     def convention(self, name: str) -> Abi:
         """Return a convention by its name.

@@ -291,7 +291,8 @@ class Algebra:
                 return None
             out[v] = 0
         for (g, v), packed in form.quadratic.items():
-            if g[0] != "B" or v[0] == "B" or v in out or packed != rows:
+            # B0 is combine's factor: a product by it is no power of H, and not the value itself.
+            if g[0] != "B" or g == "B0" or v[0] == "B" or v in out or packed != rows:
                 return None
             out[v] = int(g[1:])
         return out

@@ -19,7 +19,7 @@ FIPS 197.
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from ghashgen.algebra.field import aes
+from ghashgen.algebra.field import aes_round as aes
 from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.opaque import BYTES, SBOX, Bytewise

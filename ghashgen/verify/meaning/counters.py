@@ -84,12 +84,21 @@ class Counters:
         blocks = facts.least(distance) // BLOCK_BYTES
         if facts.greatest(distance) // BLOCK_BYTES != blocks:
             raise unsupported(f"the counter at {at}, of that at {base}")
-        if distance != 0 and within(at, BLOCK_BYTES) != 0:
-            raise unsupported(f"a counter within a block, at {at}")
         return blocks & M32  # type: ignore[no-any-return]
+
+    def behind(self, end: Number) -> Lane:
+        """Return the counter block of the first block that begins at a place or behind it."""
+        if within(self.names.state.ghosts.get(BASE, 0), BLOCK_BYTES) != 0:
+            raise unsupported("a counter within a block")
+        return self._block(combined(end, BLOCK_BYTES - 1))
 
     def block(self, at: Number) -> Lane:
         """Return the counter block at a place, as it stands in memory."""
+        if at != self.names.state.ghosts.get(BASE) and within(at, BLOCK_BYTES) != 0:
+            raise unsupported(f"a counter within a block, at {at}")
+        return self._block(at)
+
+    def _block(self, at: Number) -> Lane:
         first = None if BASE in self.names.state.ghosts else self.explicit()
         if first is None:
             number = self.number(at)

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.verify.core.limits import GREATEST_LENGTH
-from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import boxes, expanded
 from ghashgen.verify.meaning.counters import Counters
-from ghashgen.verify.meaning.function import Buffer, Function, holding
+from ghashgen.verify.meaning.function import Buffer, Function, claim, holding
 from ghashgen.verify.meaning.hashing import Blocks, size_of
 from ghashgen.verify.meaning.letters import KEY_LETTER, ROUND_KEY, TEXT, GcmAlgebra
 from ghashgen.verify.meaning.names import Names
@@ -39,13 +39,10 @@ def check_counter(f: Function, state: State, text: Text) -> None:
     Raises:
         Refutation: they differ.
     """
-    size, at = size_of(state.memory, text.read.buffer), text.done(state.ghosts)
+    size = size_of(state.memory, text.read.buffer)
     if size == 0 and not state.memory.written["counter"]:
         return
-    left = combined(size, at, -1)
-    assert isinstance(left, int)
-    last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-    wanted, what = f.terms.form(text.counters.block(last)), "the counter block"
+    wanted, what = f.terms.form(text.counters.behind(size)), "the counter block"
     f.compare(f.cell(state, "counter", what), wanted, what)
 
 
@@ -82,10 +79,7 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
     keys = expanded(terms, lanes, spec.key_bytes)
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": Buffer(Access.WRITE, spec.table_bytes, holding([]), spec.table_align),
@@ -100,7 +94,8 @@ def _init(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
 
 def _crypt(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
     keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
-    cells = [None if cell is None else keys[cell[1]] for cell in spec.cells]
+    held = spec.round_keys
+    cells = [keys[held[k]] if k in held else None for k in range(len(spec.cells))]
     counters, read = Counters(names, keys), Blocks(TEXT, "input")
     # What is read has names, and what is written needs none: nothing reads it again.
     text = Text(names, counters, read, read)
@@ -110,10 +105,7 @@ def _crypt(spec: "CtrSpec", function: "CtrFunction", names: Names) -> Function:
         check_counter(f, state, text)
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": Buffer(Access.READ, spec.table_bytes, holding(cells), spec.table_align),

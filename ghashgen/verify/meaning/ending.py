@@ -7,7 +7,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import DONE, EVERY, MISPLACED, REFUSED, TAGS
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.function import Function, claim
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import STATE
 from ghashgen.verify.meaning.lengths import Lengths
@@ -66,10 +66,7 @@ def ending_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         check_cells(f, state, [f.terms.form(0)] * (STREAM_BYTES // BLOCK_BYTES))
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {"table": table, "stream": stream.buffer, "tag": tag.buffer(given=verifying)},
         NUMBERS | ({TAG_LENGTH: (0, EVERY)} if verifying else {}),

@@ -8,7 +8,7 @@ finish       what is left at the return
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
@@ -79,6 +79,11 @@ def holding(lanes: Sequence[Lane | None]) -> Content:
         return lanes[index] if 0 <= index < len(lanes) else None
 
     return content
+
+
+def claim(spec: Any, function: Any) -> tuple[str, str, bool, tuple[str, ...]]:
+    """Return what a statement says of a function: symbol, convention, wipe and parameters."""
+    return function.symbol, spec.abi, spec.wipe, function.parameters
 
 
 @dataclass

@@ -10,7 +10,7 @@ from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import boxes
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.ctr import check_counter, counter_of
-from ghashgen.verify.meaning.function import Buffer, Function, holding
+from ghashgen.verify.meaning.function import Buffer, Function, claim, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing
 from ghashgen.verify.meaning.letters import ROUND_KEY, GcmAlgebra
@@ -55,7 +55,7 @@ def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     text = Text(names, counters, read, hashed)
     if text.encrypting:
         names.special = text.block
-    hashing = Hashing(names, (hashed,))
+    hashing = Hashing(names, (hashed,), ends={"input": "length"})
 
     buffers = {
         "table": table,
@@ -71,10 +71,7 @@ def meaning_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         check_counter(f, state, text)
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         buffers,
         {"length": (0, GREATEST_TEXT)},

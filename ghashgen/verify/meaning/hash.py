@@ -10,7 +10,7 @@ from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import ZERO, Algebra
-from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
+from ghashgen.verify.meaning.function import Buffer, Function, Part, claim, holding
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
@@ -128,10 +128,7 @@ def of_names(spec: Any, function: "FunctionSpec", names: Names) -> Function:
         case _:
             raise unsupported(f"no meaning of {operation}")
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         buffers,
         numbers,

@@ -89,7 +89,7 @@ def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
                 return 0
             facts.near(n)
             raise UndecidedError("a block of so many bytes")
-        return max(n, 0)
+        return min(max(n, 0), BLOCK_BYTES)
 
     end = combined(at, BLOCK_BYTES)
     before = missing(combined(region.low, at, -1))
@@ -209,8 +209,12 @@ class Hashing:
             at = combined(at, within(at, BLOCK_BYTES) or 0, -1)
             distance = combined(to, at, -1)
         if isinstance(distance, Linear):
-            state.facts.near(distance)
-            raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
+            # The last block may be partial: how many there are may be known before its length is.
+            least, most = state.facts.least(distance), state.facts.greatest(distance)
+            if least < 0 or -(-least // blocks.apart) != -(-most // blocks.apart):
+                state.facts.near(distance)
+                raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
+            distance = most
         if not 0 <= distance <= MOST_BLOCKS * blocks.apart:
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
         return [blocks.name(combined(at, k)) for k in range(0, distance, blocks.apart)]

@@ -65,15 +65,19 @@ class Initial:
         state = self.counters.names.state
         if not self._has_usual_size(state):
             return None
+        return self.counters.names.always((FIRST, self.iv.letter), self._of_the_usual_size)
+
+    def _of_the_usual_size(self) -> Lane:
         names = self.counters.names
         iv = self._short(names.terms.variable(self.iv.name(0)))
         return names.terms.xor(
             names.terms.moves(iv, names.algebra.memory), 1 << 8 * BLOCK_BYTES - 8
         )
 
-    def _has_usual_size(self, state: State) -> bool:
+    def _has_usual_size(self, state: State) -> bool | None:
+        """Return whether the IV has 12 bytes; None: it may or may not."""
         size = state.ghosts[self.number]
-        return isinstance(size, int | Linear) and state.facts.equals(size, IV_BYTES) is True
+        return state.facts.equals(size, IV_BYTES) if isinstance(size, int | Linear) else None
 
     def _short(self, lane: Lane) -> Lane:
         """Return a value of an IV of 12 bytes, of whose block the other bytes are zeros."""
@@ -90,9 +94,11 @@ class Initial:
         state: State = names.state
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER | RAW):
             return lane
-        if self._has_usual_size(state):
+        usual = self._has_usual_size(state)
+        if usual:
             return self._short(lane)
-        if self.hashing.keys[0] not in state.ghosts:
+        # It is hashed only where the IV certainly has another size.
+        if usual is None or self.hashing.keys[0] not in state.ghosts:
             return lane
         left = combined(
             size_of(state.memory, self.iv.buffer), self.hashing.position(state.ghosts)[1], -1

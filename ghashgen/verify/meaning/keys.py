@@ -7,7 +7,7 @@ from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.cipher import encrypted, expanded
 from ghashgen.verify.meaning.ctr import check_keys
-from ghashgen.verify.meaning.function import Buffer, Function, holding
+from ghashgen.verify.meaning.function import Buffer, Function, claim, holding
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hash import check_table, table_of
 from ghashgen.verify.meaning.letters import KEY_LETTER
@@ -46,10 +46,7 @@ def init_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
     # Every value is named when it is written, and a product of any other has no name.
     terms.factors = lambda a, b: (a, b)
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": table_of(names, spec, making=True),

@@ -24,6 +24,9 @@ NUMBER_BYTES = 8
 LENGTHS = "L"
 """The letter of the variables of these blocks."""
 
+LENGTHS_TERM = "lengths"
+"""How an assertion names the block of a message."""
+
 
 class Ended(Protocol):
     """What is hashed before the block of lengths."""
@@ -66,6 +69,13 @@ class Lengths:
             padding = [-1] * (BLOCK_BYTES - len(sources))
             lane = terms.xor(lane, terms.bytes(half, (*sources, *padding)))
         return terms.moves(lane, self.names.algebra.register)
+
+    def value(self, data: list[object]) -> Lane | None:
+        """Return the block of the state that is being run, where an assertion names it."""
+        if data != [LENGTHS_TERM]:
+            return None
+        block = self.block(self.names.state)
+        return block if isinstance(block, int) else self.names.terms.variable(self.variable)
 
     def named(self, lane: Term) -> Lane:
         """Return the block under its name, in a register or in memory; else part by part."""

@@ -11,9 +11,10 @@ from ghashgen.verify.core.limits import (
     TAGS,
 )
 from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, claim
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, content
 from ghashgen.verify.meaning.initial import Initial
@@ -72,6 +73,10 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         size = "length" if blocks.buffer == "input" else f"{blocks.buffer}_length"
         return Buffer(Access.READ, size, lambda memory, at: content(names, blocks, memory, at))
 
+    def value(data: list[object]) -> Lane | None:
+        found = lengths.value(data)
+        return initial.value(data) if found is None else found
+
     buffers = {
         "table": table,
         "iv": read_of(iv),
@@ -101,10 +106,7 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
 
     numbers = [*LIMITS, *([] if sealing else [TAG_LENGTH])]
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         buffers,
         dict.fromkeys(numbers, (0, EVERY)),
@@ -113,6 +115,6 @@ def message_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         sealed if sealing else opened,
         result_bits=STATUS_BITS,
         outputs={text.out: text},
-        values=initial.value,
+        values=value,
         question=None if sealing else answer,
     )

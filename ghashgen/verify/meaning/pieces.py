@@ -22,7 +22,7 @@ from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.counters import KEPT, Counters
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, claim
 from ghashgen.verify.meaning.gcm import CIPHERTEXT, PLAINTEXT, shared
 from ghashgen.verify.meaning.hash import check_hashed
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, Sums, content, size_of
@@ -69,10 +69,7 @@ def aad_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         stream.check(f, state, {}, {AAD_DONE: total})
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": table,
@@ -140,10 +137,7 @@ def more_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
             raise Refutation(Category.FUNCTION, "text is written, though none is to be")
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": table,

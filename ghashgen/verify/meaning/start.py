@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ghashgen.verify.core.limits import DONE, EVERY, REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.machine.regions import Access
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, claim
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import content
 from ghashgen.verify.meaning.initial import Initial
@@ -38,10 +38,7 @@ def start_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
         check_cells(f, state, (zeros, counter, initial.mask(state), zeros, zeros, phase))
 
     return Function(
-        function.symbol,
-        spec.abi,
-        spec.wipe,
-        function.parameters,
+        *claim(spec, function),
         names,
         {
             "table": table,

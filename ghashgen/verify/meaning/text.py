@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, Moves, variable
-from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
+from ghashgen.verify.core.numbers import Number, combined, parse, parts, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
@@ -150,10 +150,15 @@ class Text:
             return lane
         if len(texts) == 1:
             at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
-            mask = 0
-            with suppress(UndecidedError):
-                mask = block_at(self.read, self.names.state.memory, at).mask
-            moved = self._moved(lane, self.wanted(at, mask, texts[0])) if mask > 0 else None
+            mask, facts = 0, self.names.state.facts
+            # The name of a block stays where an unknown in it becomes a number.
+            if all(u in facts.ranges for u, _ in parts(at)[1]):
+                with suppress(UndecidedError):
+                    mask = block_at(self.read, self.names.state.memory, at).mask
+            moved = None
+            if mask > 0:
+                with suppress(Refutation):  # A keystream that is not known names nothing.
+                    moved = self._moved(lane, self.wanted(at, mask, texts[0]))
             if moved is not None:
                 name = self.names.terms.variable(self.hashed.name(at))
                 return self.names.terms.moves(name, moved) if moved else name
@@ -179,6 +184,8 @@ class Text:
         """Check what is written up to where an assertion says, and return it."""
         at, end, memory = self.done(state.ghosts), self.done(to), state.memory
         distance = combined(end, at, -1)
+        if (least := state.facts.least(distance)) == state.facts.greatest(distance):
+            distance = least
         if isinstance(distance, Linear) or distance < 0:
             raise unsupported(where + f"the output right up to {end}, and before up to {at}")
         return self._right(memory, at, distance, where)

@@ -162,6 +162,8 @@ class Checker:
         now = self._decoded.get(address) or self._decode(address)
         self.terms.at = address
         pointer, before, flags = m.gpr[self.top], _written(m), m.flags
+        accesses = m.memory.accesses
+        vectors = [*m.vec] if meaning.vectors_named else []
         try:
             for check in now.guards:
                 check(m)
@@ -171,6 +173,8 @@ class Checker:
                 raise unsupported("cases of an instruction that has begun", address) from None
             raise
         self.steps += 1
+        if now.accesses and m.memory.accesses == accesses:
+            raise unsupported("a row that leaves out the access to memory", address)
         if m.gpr[self.top] is not pointer:
             top = m.gpr[self.top]
             if not isinstance(top, Pointer) or top.region != STACK:
@@ -178,8 +182,8 @@ class Checker:
             check_frame(m)
             if following != END:
                 m.memory.release()
-        if meaning.vectors_named:
-            for k in now.vectors:
+        for k, lanes in enumerate(vectors):
+            if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
 

@@ -70,6 +70,6 @@ def _move(data: object) -> tuple[int, int]:
 
 
 def _lane(value: Value) -> Lane:
-    if isinstance(value, int | Term):
+    if isinstance(value, Term) or (isinstance(value, int) and 0 <= value < 1 << 128):
         return value
-    raise unsupported("an address or a number in a term")
+    raise unsupported("an address, or a number that is no lane, in a term")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.machine.target import FLAGS, Look
+from ghashgen.verify.search.looks import FLAGS, Look, look_at, saved_numbers
 
 EVERYTHING = frozenset(range(FLAGS + 1))
 
@@ -43,7 +43,7 @@ def looks_of(image: Image, entry: int) -> dict[int, Look]:
         if address in looks:
             continue
         try:
-            looks[address] = look = image.target.look(image, address)
+            looks[address] = look = look_at(image, address)
         except Refutation:
             # Reported if control gets there.
             continue
@@ -67,7 +67,7 @@ def flow_of(image: Image, entry: int, convention: str) -> Flow:
         skipping = {target for address, target, _ in leaps if address < head and last < target}
         cuts |= {head, after} | (skipping & _reached(looks, after) if skipping else set())
     target = image.target
-    at_return = target.convention(convention).saved_numbers | {target.stack_pointer}
+    at_return = saved_numbers(target.convention(convention)) | {target.stack_pointer}
     ways = {
         address: (look.following,) if look.call or look.ways is None else look.ways
         for address, look in looks.items()

@@ -5,13 +5,13 @@ from typing import Any
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
-from ghashgen.verify.machine.target import VECTOR
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.values import FILES, TURN, Values
 
 

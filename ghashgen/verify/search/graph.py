@@ -16,12 +16,18 @@ def reached(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
     return found
 
 
-def leading(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
-    """Return the instructions from which control may come to one."""
+def turned(after: Mapping[int, tuple[int, ...]]) -> dict[int, list[int]]:
+    """Return from where control may come to each instruction."""
     before: dict[int, list[int]] = {}
     for at, following in after.items():
         for to in following:
             before.setdefault(to, []).append(at)
+    return before
+
+
+def leading(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
+    """Return the instructions from which control may come to one."""
+    before = turned(after)
     return reached({at: tuple(before.get(at, ())) for at in after}, address)
 
 

@@ -1,11 +1,10 @@
-"""Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
+"""Proposes certificates of a function, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-from ghashgen.verify.certified import Certified
-from ghashgen.verify.checking import SCHEMA, check_case, residues
+from ghashgen.verify.checking import check_case, residues
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.machine.image import Image
@@ -15,39 +14,14 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.search.flow import looks_of
+from ghashgen.verify.search.flow import flow_of, looks_of
 from ghashgen.verify.search.hash import certificates
+from ghashgen.verify.search.merge import finer
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
+from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.text import certificates as texts
-from ghashgen.verify.statements.core import Function, Statement
-from ghashgen.verify.x86_64.elf import load_image
-
-
-def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
-    """Return certificates of every function of a statement, each of which has been checked once.
-
-    Raises:
-        Refutation: of one function none is accepted; its `symbol` says of which one.
-        GhashgenError: the object cannot be read or lacks a symbol.
-    """
-    image = load_image(source)
-    found: dict[str, Any] = {}
-    for function in spec.functions:
-        found |= find_function(image, spec, function)
-    return {"schema": SCHEMA, "functions": found}
-
-
-def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
-    """Return the certificates of a function, one for each way, by their names.
-
-    Raises:
-        Refutation: none is accepted, or the rules do not cover the function.
-    """
-    spec.meaning(function)
-    certified = Certified()
-    certified.prove(image, spec, function)
-    return certified.found
+from ghashgen.verify.statements.core import Statement
 
 
 def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> Iterator[Any]:
@@ -77,17 +51,30 @@ def _proposed(
     image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int] | None = None
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
+    where = Places(image, flow_of(image, checker.entry, spec.abi), checker.entry)
     try:
-        if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
-            yield from pieces(checker, spec.abi)
-        elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
-            yield from certificates(checker, spec.abi)
-        elif all(isinstance(p, Counters | Text) for p in meaning.parts):
-            yield from texts(checker, spec.abi)
-        else:
-            yield certificate(checker, spec.abi)
+        for data in _whole(checker, spec, meaning):
+            # With more assertions first: they take less time to check.
+            with suppress(Refutation, UndecidedError):
+                if (more := finer(checker, where, data)) is not None:
+                    yield more
+            yield data
     finally:
         meaning.terms.clear()
+
+
+def _whole(checker: Checker, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
+    """Yield certificates with the assertions that there have to be."""
+    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+        yield from pieces(checker, spec.abi)
+    elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
+        yield from certificates(checker, spec.abi)
+    elif all(isinstance(p, Counters | Text) for p in meaning.parts):
+        yield from texts(checker, spec.abi)
+    else:
+        with suppress(Refutation, UndecidedError):
+            yield certificate(checker, spec.abi, together=True)
+        yield certificate(checker, spec.abi)
 
 
 def _first(

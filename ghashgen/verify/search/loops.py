@@ -28,6 +28,9 @@ MOST_TURNS = 20
 MOST_CASES = 400
 """Cases that are followed to find a loop."""
 
+ENOUGH = 150
+"""Cases of a message after which no loop is expected, if one has come to its end."""
+
 MOST_WAYS = 2000
 """Cases in which a run may come to one address."""
 
@@ -101,11 +104,12 @@ LOSS = 0.01
 
 def turns(
     checker: Checker, state: State, address: int, heads: Sequence[int],
-    stops: frozenset[int] = frozenset(),
+    stops: frozenset[int] = frozenset(), enough: int = MOST_CASES,
 ) -> tuple[int, list[State]] | None:  # fmt: skip
     """Return the first head that a run comes to so often, and its states there; None: it ends.
 
-    The last `TURNS` of them are turns of a loop; those before may be.
+    The last `TURNS` of them are turns of a loop; those before may be. After `enough` cases one end
+    is taken for that of all.
 
     Raises:
         Refutation: no run ends or comes to one.
@@ -113,8 +117,8 @@ def turns(
     work = [Trail(state, address, True, ())]
     refused: Exception | None = None
     ended = False
-    for _ in range(MOST_CASES):
-        if not work:
+    for number in range(MOST_CASES):
+        if not work or (ended and number >= enough):
             break
         # Of those as free, the latest: one way to its end before another.
         best = max(range(len(work)), key=lambda k: (work[k].bits, k))

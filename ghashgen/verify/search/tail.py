@@ -12,7 +12,6 @@ from ghashgen.verify.core.numbers import Number, combined, parts, replaced, time
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Pointer, UndecidedError
-from ghashgen.verify.machine.target import VECTOR
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
@@ -21,6 +20,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.flow import Flow
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import reached
+from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.loops import cases
 from ghashgen.verify.search.values import TURN
 

@@ -3,16 +3,34 @@
 A length says more than "no invariant". Nothing here proves anything.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import lcm
+from pathlib import Path
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.checking import run_at
-from ghashgen.verify.chosen import LENGTH, USUAL, others
-from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.checking import NOTHING, Way, check_case, check_way, residues
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.image import Image
+from ghashgen.verify.machine.regions import ROUNDED
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.power import EXPONENT
+from ghashgen.verify.rules.check import MOST_STEPS as MOST
+from ghashgen.verify.statements.core import Statement
+from ghashgen.verify.x86_64.elf import load_image
+
+LENGTH = "length"
+
+USUAL = {
+    "iv_length": (16, 12, 1, 33),
+    "aad_length": (20, 0, 16),
+    "tag_length": (16, 4, 13, 9, 8),
+    "phase": (2, 1),
+    "text_done": (16, 0, 37, 0, 7, 0),
+    "aad_done": (20, 0, 16),
+}
+"""What a function's other numbers are, in turn; any that is not listed is the least that it may be.
+"""
 
 EXPONENTS = (0, 1)
 """Exponents that are run: without an assertion, no turn of a loop over the bits has a name."""
@@ -36,6 +54,73 @@ function, up to seven of one with groups of 48 blocks. They save the search of m
 
 MOST_STEPS = 120_000
 """Instructions of all runs, after which no more are tried: a few seconds."""
+
+
+def run_at(
+    image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int],
+    most: int = MOST,
+) -> Way:  # fmt: skip
+    """Run a function in one way from its entry to its return, its numbers being these.
+
+    Without an unknown no certificate is needed. `most` is how many instructions it may take.
+
+    Raises:
+        Refutation: it is wrong there, or is not followed; `numbers` says where.
+    """
+
+    def fixed() -> Meaning:
+        return replace(meaning(), numbers={n: (v, v) for n, v in numbers.items()})
+
+    try:
+        try:
+            way = check_case(image, fixed(), NOTHING, most=most)
+        except Refutation as error:
+            if ROUNDED not in error.message:
+                raise
+            # It asks how its stack is aligned.
+            way = check_way(image, fixed, {"stack": dict.fromkeys(residues(image.target), NOTHING)})
+    except Refutation as error:
+        error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
+        raise
+    if not way.returns:
+        raise unsupported("there may be no such numbers")
+    return way
+
+
+def wrong_at(source: bytes | Path, spec: Statement, lengths: Sequence[int]) -> Refutation | None:
+    """Return what is wrong with an object's functions at these lengths in bytes; None: nothing.
+
+    Raises:
+        GhashgenError: the object cannot be read or lacks a symbol.
+    """
+    image = load_image(source)
+    try:
+        for function in spec.functions:
+            _run_all(image, lambda function=function: spec.meaning(function), lengths)  # type: ignore[misc]
+    except Refutation as error:
+        error.symbol = function.symbol
+        return error
+    return None
+
+
+def _run_all(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int]) -> None:
+    own = meaning()
+    if LENGTH not in own.numbers:
+        run_at(image, meaning, others(own, 0))
+        return
+    fitting = [length for length in lengths if length % own.multiple == 0]
+    if not fitting:
+        raise unsupported("no length is chosen that there may be")
+    for length in fitting:
+        run_at(image, meaning, others(own, 0) | {LENGTH: length // own.multiple})
+
+
+def others(meaning: Meaning, turn: int) -> dict[str, int]:
+    """Return a number for each of a function's, other ones in other turns."""
+    return {
+        name: USUAL[name][turn % len(USUAL[name])] if name in USUAL else low
+        for name, (low, _) in meaning.numbers.items()
+    }
 
 
 def tried(

@@ -6,24 +6,27 @@ unknown values with an equation. What fits nothing is forgotten.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
+from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
-from ghashgen.verify.core.variables import Variables, replaced
-from ghashgen.verify.machine.target import MASK, VECTOR
+from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
+from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.looks import MASK, VECTOR
+from ghashgen.verify.search.renaming import replaced
 
 TURN = "t"
 """The unknown that counts the turns."""
@@ -33,10 +36,6 @@ FILES = {"gpr": 0, "vec": VECTOR, "mask": MASK}
 
 FEW = 32
 """So many values of a number may be told one by one."""
-
-WHOLE = ((0, MASK128),)
-LAYOUTS = (WHOLE, byte_moves(tuple(range(15, -1, -1))))
-"""A counter block as it is in memory, and with its bytes turned."""
 
 
 class Values:
@@ -53,6 +52,11 @@ class Values:
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
         ends = [combined(self._written(s), self.base_of(s), -1) for s in states]
         self._reach = max((n for n in ends if isinstance(n, int)), default=0)
+
+    @cached_property
+    def _known_counters(self) -> KnownCounters:
+        assert self.counters is not None
+        return KnownCounters(self.meaning, self.counters)
 
     def prepare(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
         """Take the states, whatever the function is."""
@@ -89,9 +93,13 @@ class Values:
     def _output(self) -> str | None:
         """Return up to where the output is written, in whole blocks or to its end."""
         ends = [self._written(state) for state in self.states]
-        sizes = [s.ghosts.get("length") for s in self.states]
-        if "length" in self.meaning.numbers and ends == sizes and ends != [0] * len(ends):
-            return "length"
+        if "length" in self.meaning.numbers and any(end != 0 for end in ends):
+            left = [
+                combined(number_of(s, "length"), n, -1)
+                for s, n in zip(self.states, ends, strict=True)
+            ]
+            if all(s.facts.equals(n, 0) for s, n in zip(self.states, left, strict=True)):
+                return "length"
         down = [combined(end, parts(end)[0] % BLOCK_BYTES, -1) for end in ends]
         end = self.number(down)
         return None if end is None else str(end)
@@ -241,17 +249,11 @@ class Values:
         """Return a counter block of some place, as in memory or with its bytes turned."""
         if self.counters is None:
             return None
-        found: list[set[tuple[int, int]]] = []
-        for state, v in zip(self.states, values, strict=True):
-            self.meaning.entering(state)
-            form = self.terms.try_form(v)
-            base = self.base_of(state)
-            found.append({
-                (at, k)
-                for at in range(-2 * BLOCK_BYTES, 3 * self._reach + 64 * BLOCK_BYTES, BLOCK_BYTES)
-                for k, moves in enumerate(LAYOUTS)
-                if form is not None and self._counter_form(combined(base, at), moves) == form
-            })  # fmt: skip
+        reach = 3 * self._reach + 64 * BLOCK_BYTES
+        found = [
+            self._known_counters.of(state, self.base_of(state), v, reach)
+            for state, v in zip(self.states, values, strict=True)
+        ]
         for at, k in sorted(found[0]):
             places = [at, *(min((a for a, j in one if j == k), default=-1) for one in found[1:])]
             if -1 in places[1:]:
@@ -262,14 +264,6 @@ class Values:
                 return ["t", "moves", ["t", "counter", ["n", str(n)]],
                         [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
         return None
-
-    def _counter_form(self, at: Number, moves: Any) -> Any:
-        assert self.counters is not None
-        try:
-            block = self.counters.block(at)
-        except Refutation:
-            return None
-        return self.terms.try_form(self.terms.moves(block, moves))
 
     def _sum(self, lane: Any) -> Any:
         found = self.names.recognised(lane)

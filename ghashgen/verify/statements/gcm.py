@@ -4,19 +4,16 @@ Like a hash (`ghashgen.verify.statements.hash`), with a key size, and with round
 table's cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ghashgen.algebra.field.aes import ROUNDS
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.meaning import operations
 from ghashgen.verify.meaning.function import Function
-from ghashgen.verify.meaning.letters import ROUND_KEY
 from ghashgen.verify.statements import hash as hashes
+from ghashgen.verify.statements.aes import Cell, Keyed, round_key
 
 _CRYPT = ("table", "counter", "state", "input", "output", "length")
 _MORE = ("table", "stream", "input", "output", "length")
@@ -49,7 +46,7 @@ class GcmFunction(hashes.FunctionSpec):
 
 
 @dataclass(frozen=True)
-class GcmSpec:
+class GcmSpec(Keyed):
     """A kernel's statement: functions, calling convention, key, bit order, table.
 
     `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), or None for nothing.
@@ -64,33 +61,16 @@ class GcmSpec:
     key_bits: int
     order: Order
     blocks: int
-    cells: tuple[tuple[str, int] | None, ...]
+    cells: tuple[Cell, ...]
     table_bytes: int
     functions: tuple[GcmFunction, ...]
     table_align: int = 16
     wipe: bool = False
 
     def __post_init__(self) -> None:
-        if self.key_bits not in {8 * size for size in ROUNDS}:
-            raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
-        held = {cell[1] for cell in self.cells if cell is not None and cell[0] == ROUND_KEY}
-        if held != set(range(self.rounds + 1)):
-            raise GhashgenError(
-                f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
-                f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
-            )
+        self.check_keys()
         # For its refusals.
         _ = self.hash
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of a key."""
-        return self.key_bits // 8
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of AES: one less than the round keys."""
-        return ROUNDS[self.key_bytes]
 
     @cached_property
     def hash(self) -> hashes.KernelSpec:
@@ -100,20 +80,12 @@ class GcmSpec:
             abi=self.abi,
             order=self.order,
             blocks=self.blocks,
-            cells=tuple(
-                None if cell is None or cell[0] == ROUND_KEY else cell for cell in self.cells
-            ),
+            cells=tuple(None if k in self.round_keys else c for k, c in enumerate(self.cells)),
             table_bytes=self.table_bytes,
             functions=(),
             table_align=self.table_align,
             wipe=self.wipe,
         )
-
-    @property
-    def round_keys(self) -> Mapping[int, int]:
-        """The cells that hold round keys, each with the round."""
-        cells = enumerate(self.cells)
-        return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
 
     def meaning(self, function: GcmFunction) -> Function:
         """Return what one of the functions means, whether input and output are two buffers or one.
@@ -124,11 +96,10 @@ class GcmSpec:
         return operations.meaning_of(self, function)
 
 
-def parse_cell(text: str) -> tuple[str, int] | None:
+def parse_cell(text: str) -> Cell:
     """Return ("key", 3) for "key3", and otherwise a hash's cell.
 
     Raises:
         GhashgenError: it is none of these.
     """
-    match = re.fullmatch(rf"{ROUND_KEY}(0|[1-9]\d*)", text)
-    return (ROUND_KEY, int(match[1])) if match else hashes.parse_cell(text)
+    return round_key(text) or hashes.parse_cell(text)

@@ -10,7 +10,7 @@ not emit: `ghashgen.check.statements` reads it from a file.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.support.errors import GhashgenError
@@ -88,6 +88,27 @@ class FunctionSpec:
             )
 
 
+def check_table(spec: Any) -> None:
+    """Check what every statement says of its table, of its group and of its convention.
+
+    Raises:
+        GhashgenError: it makes no sense.
+    """
+    if spec.abi not in ABIS:
+        raise GhashgenError(f"no ABI {spec.abi!r}", f"ABIs are {', '.join(ABIS)}")
+    if spec.blocks < 1:
+        raise GhashgenError(f"{spec.blocks} blocks per group", "a group has 1 block or more")
+    if BLOCK_BYTES * len(spec.cells) > spec.table_bytes:
+        raise GhashgenError(
+            f"{len(spec.cells)} cells do not fit in {spec.table_bytes} bytes",
+            "set table_bytes to 16 times the cells, or more",
+        )
+    if spec.table_align < 1 or spec.table_align & spec.table_align - 1:
+        raise GhashgenError(
+            f"a table alignment of {spec.table_align} bytes", "alignments are powers of two"
+        )
+
+
 @dataclass(frozen=True)
 class KernelSpec:
     """A kernel's statement: functions, calling convention, bit order, table.
@@ -108,12 +129,9 @@ class KernelSpec:
     op: str = "ghash"
 
     def __post_init__(self) -> None:
-        if self.abi not in ABIS:
-            raise GhashgenError(f"no ABI {self.abi!r}", f"ABIs are {', '.join(ABIS)}")
+        check_table(self)
         if self.op not in OPS:
             raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
-        if self.blocks < 1:
-            raise GhashgenError(f"{self.blocks} blocks per group", "a group has 1 block or more")
         for cell in self.cells:
             if cell is None or cell == (ZERO, 0):
                 continue
@@ -121,19 +139,10 @@ class KernelSpec:
                 raise GhashgenError(
                     f"no table entry {cell[0]}{cell[1]}", f"kinds are {', '.join(KINDS)}"
                 )
-        if BLOCK_BYTES * len(self.cells) > self.table_bytes:
-            raise GhashgenError(
-                f"{len(self.cells)} cells do not fit in {self.table_bytes} bytes",
-                "set table_bytes to 16 times the cells, or more",
-            )
         if not any(self.cells) and any(f.operation == "init" for f in self.functions):
             raise GhashgenError(
                 f"{self.name}: init, but the statement says nothing of the table",
                 "name what its cells hold",
-            )
-        if self.table_align < 1 or self.table_align & self.table_align - 1:
-            raise GhashgenError(
-                f"a table alignment of {self.table_align} bytes", "alignments are powers of two"
             )
 
     def meaning(self, function: FunctionSpec) -> Function:

@@ -20,6 +20,7 @@ from iced_x86 import (
     OpAccess,
     OpKind,
     Register,
+    RegisterExt,
 )
 
 from ghashgen.verify.core.refutation import Category, Refutation
@@ -27,17 +28,24 @@ from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.machine.image import SECTION
 from ghashgen.verify.machine.machine import Machine
-from ghashgen.verify.machine.target import MASK, VECTOR
 from ghashgen.verify.x86_64.decoding import address_registers, mnemonic_of
-from ghashgen.verify.x86_64.machine import RSP, gpr_index
+from ghashgen.verify.x86_64.machine import (
+    RSP,
+    gpr_index,
+    is_mask,
+    is_vector,
+    mask_index,
+    vector_index,
+)
 from ghashgen.verify.x86_64.operands import address
-from ghashgen.verify.x86_64.uses import use_of
 
 INSTEAD = {
     "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",
     "movups": "movdqu", "orpd": "por", "orps": "por", "xorpd": "pxor", "xorps": "pxor",
 }  # fmt: skip
 """Floating-point instructions that compilers use for integers, and equivalents."""
+
+READS = (OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE)
 
 DATA_FILE = Path(__file__).with_name("doit.toml")
 
@@ -56,12 +64,24 @@ def no_operands() -> frozenset[str]:
     return frozenset(table["control"]["mnemonics"])
 
 
+def _sources(instruction: Instruction) -> tuple[list[int], list[int], list[int]]:
+    """Return the general, vector and mask registers that are read; the stack pointer is public."""
+    used = InstructionInfoFactory().info(instruction).used_registers()
+    read = [one.register for one in used if one.access in READS]
+    general = [gpr_index(r) for r in read if RegisterExt.is_gpr(r)]
+    return (
+        [k for k in general if k != RSP],
+        [vector_index(r) for r in read if is_vector(r)],
+        [mask_index(r) for r in read if is_mask(r)],
+    )
+
+
 def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     """Return a check to run before an instruction that is not on the list, None if it is."""
     name = mnemonic_of(instruction).lower()
     if name in listed() or name in no_operands():
         return None
-    uses = use_of(instruction, InstructionInfoFactory()).reads
+    general, vectors, masks = _sources(instruction)
     loads = any(
         used.access in (OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ)
         for used in InstructionInfoFactory().info(instruction).used_memory()
@@ -74,15 +94,10 @@ def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     )
 
     def check(m: Machine) -> None:
-        for number in uses:
-            if number < VECTOR:
-                touched = number != RSP and secret(m.gpr[number])
-            elif number < MASK:
-                touched = any(secret(lane) for lane in m.vec[number - VECTOR])
-            else:
-                touched = number < MASK + 8 and secret(m.mask[number - MASK])
-            if touched:
-                raise _refuse(name, m)
+        sources: list[object] = [*(m.gpr[k] for k in general), *(m.mask[k] for k in masks)]
+        sources += [lane for k in vectors for lane in m.vec[k]]
+        if any(map(secret, sources)):
+            raise _refuse(name, m)
         if where is not None:
             # Every declared buffer may hold secrets; the object's own constants do not.
             place = where(m)

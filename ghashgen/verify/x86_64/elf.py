@@ -28,6 +28,7 @@ from ghashgen.verify.x86_64.elf_kinds import (
     is_place,
     kind_of,
     replaceable,
+    require,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
 from ghashgen.verify.x86_64.target import X86_64
@@ -78,10 +79,8 @@ def _load(elf: ELFFile) -> Image:
             public = symbol["st_info"]["bind"] == "STB_GLOBAL"
             if public and section.kind is Kind.CODE and symbol["st_info"]["type"] in CALLABLE:
                 called.add(symbol.name)
-            if public and symbol.name in exported:
-                raise GhashgenError(
-                    f"two global symbols {symbol.name!r}", "a linker takes the one or the other"
-                )
+            twice = f"two global symbols {symbol.name!r}"
+            require(not public or symbol.name not in exported, twice, "give each its own name")
             symbols[symbol.name] = section.address + symbol["st_value"]
             if public:
                 exported.add(symbol.name)
@@ -93,20 +92,17 @@ def _load(elf: ELFFile) -> Image:
         target = placed.get(index)
         if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
             continue
-        if index in relocated:
-            raise GhashgenError(
-                f"two lists of relocations of {target.name}", "assemble the file again"
-            )
-        if target.entry_bytes:
-            raise GhashgenError(
-                f"relocations of {target.name}, whose constants may be merged",
-                "put constants that are addresses into .rodata",
-            )
+        require(index not in relocated, f"two lists of relocations of {target.name}")
+        require(
+            not target.entry_bytes,
+            f"relocations of {target.name}, whose constants may be merged",
+            "put constants that are addresses into .rodata",
+        )
         relocated.add(index)
         placed[index] = _relocate(elf, part, target, placed)
     sections = tuple(entry for section in placed.values() for entry in section.entries())
-    if len({section.name for section in sections}) < len(sections):
-        raise GhashgenError("a section with the name of an entry of another", "call it otherwise")
+    own = len({section.name for section in sections}) == len(sections)
+    require(own, "a section with the name of an entry of another", "call it otherwise")
     return Image(X86_64, sections, symbols, frozenset(called), features_of(elf))
 
 
@@ -119,8 +115,7 @@ def _place(elf: ELFFile) -> dict[int, Section]:
         kind = kind_of(section)
         if kind is Kind.NOT_LOADED:
             continue
-        if section.name in names:
-            raise GhashgenError(f"two sections {section.name}", "give each a name of its own")
+        require(section.name not in names, f"two sections {section.name}", "give each its own name")
         names.add(section.name)
         align = section["sh_addralign"]
         address = -(-address // max(align, 64)) * max(align, 64)
@@ -137,8 +132,7 @@ def _content(section: ElfSection) -> bytes:
     if section["sh_type"] == "SHT_NOBITS":
         return b""
     data = bytes(section.data())
-    if len(data) != section["sh_size"]:
-        raise GhashgenError(f"section {section.name} is cut off", "assemble the file again")
+    require(len(data) == section["sh_size"], f"section {section.name} is cut off")
     return data
 
 
@@ -162,18 +156,16 @@ def _relocate(
     unresolved: dict[int, str] = {}
     for relocation in relocations.iter_relocations():
         number, at = relocation["r_info_type"], relocation["r_offset"]
-        kind = RELOCATIONS.get(number)
-        if kind is None:
-            raise GhashgenError(
-                f"relocation type {number} at {section.name}+{at:#x}",
-                "reach constants relative to the instruction pointer, in this object",
-            )
+        where = f"{section.name}+{at:#x}"
+        require(
+            number in RELOCATIONS,
+            f"relocation type {number} at {where}",
+            "reach constants relative to the instruction pointer, in this object",
+        )
+        kind = RELOCATIONS[number]
         field_bytes = range(at, at + kind.width)
-        if at + kind.width > len(content) or taken.intersection(field_bytes):
-            raise GhashgenError(
-                f"a relocation at {section.name}+{at:#x} beyond the section or over another",
-                "assemble the file again",
-            )
+        alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
+        require(alone, f"a relocation at {where} beyond the section or over another")
         taken.update(field_bytes)
         symbol = table.get_symbol(relocation["r_info_sym"])
         target = placed.get(symbol["st_shndx"])
@@ -182,16 +174,15 @@ def _relocate(
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
-        if target.entry_bytes and not _names_entry(symbol, len(target.data)):
-            raise GhashgenError(
-                f"a relocation at {section.name}+{at:#x} to mergeable constants that names none",
-                "name the constant by a local symbol, or put it into .rodata",
-            )
+        require(
+            not target.entry_bytes or _names_entry(symbol, len(target.data)),
+            f"a relocation at {where} to mergeable constants that names none",
+            "name the constant by a local symbol, or put it into .rodata",
+        )
         offset = symbol["st_value"] + relocation["r_addend"]
         place = target.place(symbol["st_value"], relocation["r_addend"])
         links[at] = Link(*place, kind is Relocation.BRANCH)
         value = target.address + offset - (section.address + at)
-        if not -(1 << 31) <= value < 1 << 31:
-            raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")
+        require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach", "mend it")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)

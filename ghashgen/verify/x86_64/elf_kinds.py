@@ -121,7 +121,20 @@ OF_LINKERS = re.compile(r"__.*|_[A-Z].*|_?(end|edata|etext)")
 .`, and that replaces an object's own definition, hidden or not.
 """
 
+AGAIN = "assemble the file again"
+"""What to do about a file that is damaged."""
+
 ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
+
+
+def require(holds: object, what: str, remedy: str = AGAIN) -> None:
+    """Refuse an object of which something does not hold, by `what` it is.
+
+    Raises:
+        GhashgenError: it does not.
+    """
+    if not holds:
+        raise GhashgenError(what, remedy)
 
 
 def check_file(elf: ELFFile, data: bytes) -> None:
@@ -131,19 +144,20 @@ def check_file(elf: ELFFile, data: bytes) -> None:
         GhashgenError: it is not a plain relocatable object for x86-64.
     """
     found = (elf.elfclass, elf["e_machine"], elf["e_type"])
-    if found != (64, "EM_X86_64", "ET_REL") or not elf.little_endian:
-        raise GhashgenError(
-            f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
-            "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
-        )
-    if elf["e_phnum"] or elf.num_sections() >= RESERVED:
-        raise GhashgenError("an object with segments or too many sections", "assemble it again")
-    if elf["e_ident"]["EI_OSABI"] not in (SYSV, GNU) or elf["e_flags"]:
-        raise GhashgenError(
-            f"an object for {elf['e_ident']['EI_OSABI']} with flags {elf['e_flags']:#x}",
-            "assemble for System V",
-        )
-    _check_names(elf)
+    require(
+        found == (64, "EM_X86_64", "ET_REL") and elf.little_endian,
+        f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
+        "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
+    )
+    few = elf.num_sections() < RESERVED
+    require(not elf["e_phnum"] and few, "an object with segments or too many sections")
+    abi, flags = elf["e_ident"]["EI_OSABI"], elf["e_flags"]
+    what = f"an object for {abi} with flags {flags:#x}"
+    require(abi in (SYSV, GNU) and not flags, what, "assemble for System V")
+    # A linker may depend on the sections' names, and looks for them here.
+    names = elf.get_section(elf["e_shstrndx"])
+    inside = all(section["sh_name"] < names["sh_size"] for section in elf.iter_sections())
+    require(names["sh_type"] == "SHT_STRTAB" and inside, "section names that are not strings")
     taken = [(0, elf["e_ehsize"], "the header")]
     taken.append((elf["e_shoff"], elf.num_sections() * elf["e_shentsize"], "the section headers"))
     tables = 0
@@ -151,27 +165,12 @@ def check_file(elf: ELFFile, data: bytes) -> None:
         tables += section["sh_type"] == "SHT_SYMTAB"
         if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL") and section["sh_size"]:
             taken.append((section["sh_offset"], section["sh_size"], f"section {section.name}"))
-    if tables > 1:
-        raise GhashgenError("two symbol tables", "assemble the file again")
-    end, last = 0, ""
+    require(tables <= 1, "two symbol tables")
+    end, last = 0, "the file"
     for start, size, name in sorted(taken):
-        if start < end or start + size > len(data):
-            raise GhashgenError(
-                f"{name} overlaps {last or 'the file'}"
-                if start < end
-                else f"{name} is cut off by the end of the file",
-                "assemble the file again",
-            )
+        require(start >= end, f"{name} overlaps {last}")
         end, last = start + size, name
-
-
-def _check_names(elf: ELFFile) -> None:
-    """Check that section names are where a linker, which may depend on them, looks for them."""
-    table = elf.get_section(elf["e_shstrndx"])
-    if table["sh_type"] != "SHT_STRTAB" or any(
-        section["sh_name"] >= table["sh_size"] for section in elf.iter_sections()
-    ):
-        raise GhashgenError("section names that are not strings", "assemble the file again")
+        require(end <= len(data), f"{name} is cut off by the end of the file")
 
 
 ENTRY_BYTES = 24
@@ -193,26 +192,21 @@ def check_tables(elf: ELFFile) -> None:
             size = table.stringtable["sh_size"]
             for number, symbol in enumerate(table.iter_symbols()):
                 # The end of the name is a byte of the table, too.
-                if (
-                    symbol["st_name"] + len(symbol.name.encode()) >= max(size, 1)
-                    or "\N{REPLACEMENT CHARACTER}" in symbol.name
-                ):
-                    raise GhashgenError(f"the name of symbol {number} is damaged", _AGAIN)
+                whole = symbol["st_name"] + len(symbol.name.encode()) < max(size, 1)
+                whole = whole and "\N{REPLACEMENT CHARACTER}" not in symbol.name
+                require(whole, f"the name of symbol {number} is damaged")
         elif isinstance(table, RelocationSection):
             _check_entries(table)
             symbols = elf.get_section(table["sh_link"])
             assert isinstance(symbols, SymbolTableSection)
             count = symbols.num_symbols()
-            if any(entry["r_info_sym"] >= count for entry in table.iter_relocations()):
-                raise GhashgenError(f"a relocation of {table.name} names no symbol", _AGAIN)
-
-
-_AGAIN = "assemble the file again"
+            named = all(entry["r_info_sym"] < count for entry in table.iter_relocations())
+            require(named, f"a relocation of {table.name} names no symbol")
 
 
 def _check_entries(table: Section) -> None:
-    if table["sh_entsize"] != ENTRY_BYTES or table["sh_size"] % ENTRY_BYTES:
-        raise GhashgenError(f"section {table.name} is not a table of whole entries", _AGAIN)
+    whole = table["sh_entsize"] == ENTRY_BYTES and table["sh_size"] % ENTRY_BYTES == 0
+    require(whole, f"section {table.name} is not a table of whole entries")
 
 
 def kind_of(section: Section) -> Kind:
@@ -236,17 +230,14 @@ def kind_of(section: Section) -> Kind:
         found = Kind.UNUSED
     known = NAMES[found]
     called = any(name == start or (start and name.startswith(f"{start}.")) for start in known)
-    if not called and not (found is Kind.NOT_LOADED and name.startswith(DEBUG)):
-        raise GhashgenError(
-            f"section {name}: a linker may treat it by its name",
-            f"call it {known[0]} or {known[0]}.NAME" if known[0] else "leave it out",
-        )
-    align = section["sh_addralign"]
-    if section["sh_addr"] or align & (align - 1 if align else 0):
-        raise GhashgenError(
-            f"section {name} at address {section['sh_addr']:#x}, aligned to {align}",
-            "assemble the file again",
-        )
+    require(
+        called or (found is Kind.NOT_LOADED and name.startswith(DEBUG)),
+        f"section {name}: a linker may treat it by its name",
+        f"call it {known[0]} or {known[0]}.NAME" if known[0] else "leave it out",
+    )
+    at, align = section["sh_addr"], section["sh_addralign"]
+    power_of_two = align & max(align - 1, 0) == 0
+    require(not at and power_of_two, f"section {name} at address {at:#x}, aligned to {align}")
     return found
 
 
@@ -260,12 +251,12 @@ def entry_bytes_of(section: Section) -> int:
     """
     if not section["sh_flags"] & MERGE or section["sh_type"] != "SHT_PROGBITS":
         return 0
-    size = int(section["sh_entsize"])
-    if size not in ENTRIES or section["sh_size"] % size:
-        raise GhashgenError(
-            f"section {section.name}: mergeable constants of {size} bytes, in {section['sh_size']}",
-            "put constants into .rodata (gcc: -fno-merge-constants)",
-        )
+    size, whole = int(section["sh_entsize"]), section["sh_size"]
+    require(
+        size in ENTRIES and whole % size == 0,
+        f"section {section.name}: mergeable constants of {size} bytes, in {whole}",
+        "put constants into .rodata (gcc: -fno-merge-constants)",
+    )
     return size
 
 
@@ -282,35 +273,31 @@ def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> 
     kind, bind = info["type"], info["bind"]
     visibility = symbol["st_other"]["visibility"]
 
-    def refuse(why: str) -> GhashgenError:
-        words = [ALIASES.get(word, str(word)) for word in (kind, bind, visibility, at)]
-        return GhashgenError(
-            f"symbol {symbol.name!r} ({', '.join(words)}): {why}",
-            "let functions be plain global symbols, and all else local",
-        )
+    words = ", ".join(ALIASES.get(word, str(word)) for word in (kind, bind, visibility, at))
 
-    if (bind == "STB_LOCAL") != (number < first):
-        raise refuse("local among the others, or the other way round")
-    if visibility not in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE):
-        raise refuse("a visibility that is not understood")
+    def check(holds: bool, why: str) -> None:
+        remedy = "let functions be plain global symbols, and all else local"
+        require(holds, f"symbol {symbol.name!r} ({words}): {why}", remedy)
+
+    in_order = (bind == "STB_LOCAL") == (number < first)
+    check(in_order, "local among the others, or the other way round")
+    understood = visibility in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE)
+    check(understood, "a visibility that is not understood")
     if number == 0 and (kind, bind, at) == ("STT_NOTYPE", "STB_LOCAL", "SHN_UNDEF"):
         return False
     if bind == "STB_LOCAL" and at == "SHN_ABS" and kind in ("STT_FILE", "STT_NOTYPE"):
         return False
     if at == "SHN_UNDEF" and kind in TYPES and bind in ("STB_GLOBAL", "STB_WEAK"):
         return False
-    if not isinstance(at, int):
-        raise refuse("a place that is not understood")
+    check(isinstance(at, int), "a place that is not understood")
     if kind == "STT_SECTION" and bind == "STB_LOCAL" and symbol["st_value"] == 0:
         return False
-    if kind not in TYPES:
-        raise refuse("a type that is not understood")
-    if bind not in ("STB_LOCAL", "STB_GLOBAL"):
-        raise refuse("another definition may take its place")
-    if bind == "STB_GLOBAL" and OF_LINKERS.fullmatch(symbol.name):
-        raise refuse("a name that linkers define")
-    if at in sizes and symbol["st_value"] + symbol["st_size"] > sizes[at]:
-        raise refuse("it reaches beyond its section")
+    check(kind in TYPES, "a type that is not understood")
+    check(bind in ("STB_LOCAL", "STB_GLOBAL"), "another definition may take its place")
+    free = bind == "STB_LOCAL" or not OF_LINKERS.fullmatch(symbol.name)
+    check(free, "a name that linkers define")
+    within = at not in sizes or symbol["st_value"] + symbol["st_size"] <= sizes[at]
+    check(within, "it reaches beyond its section")
     return True
 
 

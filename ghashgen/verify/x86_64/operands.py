@@ -93,10 +93,12 @@ def address(i: Instruction) -> Read:
 def _sum(m: Machine, a: Value, b: Value) -> Value:
     if b == 0:
         return a
-    for value in (a, b):
-        if isinstance(value, Term):
-            # Memory.locate checks whether that is a secret or a caller's leftover.
-            return value
+    found = [value for value in (a, b) if isinstance(value, Term)]
+    if len(found) == 2:
+        return m.terms.opaque("a sum of two registers", *found, mask=M64)
+    if found:
+        # Memory.locate checks whether that is a secret or a caller's leftover.
+        return found[0]
     out = m.facts.add(a, b)
     if out is None:
         raise unsupported("an address from two pointers", m.terms.at)

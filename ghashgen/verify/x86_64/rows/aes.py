@@ -1,13 +1,13 @@
 """Rows for AES-NI and VAES: what a round of FIPS 197 does to a 128-bit lane.
 
 The S-box is the statement's kind of term `SBOX`; the rest of a round is linear. The manual defines
-the rounds by those of FIPS 197, and so do the rows (`ghashgen.algebra.field.aes`). Byte k of a
-lane, from the lowest, is byte k of the state.
+the rounds by those of FIPS 197, and so do the rows (`ghashgen.algebra.field.aes_round`). Byte k of
+a lane, from the lowest, is byte k of the state.
 """
 
 from functools import cache
 
-from ghashgen.algebra.field.aes import mix_columns, shift_rows
+from ghashgen.algebra.field.aes_round import mix_columns, shift_rows
 from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.opaque import BYTES, SBOX

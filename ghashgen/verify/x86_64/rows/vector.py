@@ -95,11 +95,12 @@ def build_ternary(lanes: int, element: int) -> Builder:
         imm = ops.immediate(i)
 
         def step(m: Machine) -> None:
+            c = tuple(read(m))  # It is read even where the result does not depend on it.
             if imm in (0x00, 0xFF):
                 write(m, [MASK128 if imm else 0] * lanes)
                 return
             a, b = m.vec[first][:lanes], m.vec[second][:lanes]
-            write(m, lanewise(m.terms, on.ternary, imm, a, b, tuple(read(m))))
+            write(m, lanewise(m.terms, on.ternary, imm, a, b, c))
 
         return step
 

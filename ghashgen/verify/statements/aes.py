@@ -1,0 +1,57 @@
+"""What every statement about a kernel with AES says: a key, and round keys among the table's cells.
+
+("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
+"""
+
+import re
+from collections.abc import Mapping
+
+from ghashgen.algebra.field.aes_round import ROUNDS
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.meaning.letters import ROUND_KEY
+
+Cell = tuple[str, int] | None
+
+
+class Keyed:
+    """A statement with the size of a key and the cells of a table."""
+
+    key_bits: int
+    cells: tuple[Cell, ...]
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key."""
+        return self.key_bits // 8
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of AES: one less than the round keys."""
+        return ROUNDS[self.key_bytes]
+
+    @property
+    def round_keys(self) -> Mapping[int, int]:
+        """The cells that hold round keys, each with the round."""
+        cells = enumerate(self.cells)
+        return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
+
+    def check_keys(self) -> None:
+        """Check that the table has every round key.
+
+        Raises:
+            GhashgenError: it has not, or there is no such key.
+        """
+        if self.key_bits not in {8 * size for size in ROUNDS}:
+            raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
+        held = set(self.round_keys.values())
+        if held != set(range(self.rounds + 1)):
+            raise GhashgenError(
+                f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
+                f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
+            )
+
+
+def round_key(text: str) -> Cell:
+    """Return ("key", 3) for "key3", None for any other text."""
+    match = re.fullmatch(rf"{ROUND_KEY}(0|[1-9]\d*)", text)
+    return (ROUND_KEY, int(match[1])) if match else None
