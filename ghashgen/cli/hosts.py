@@ -1,5 +1,9 @@
 """What `ghashgen vendor` does with hosts: lists them, finds one, takes its kernels."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from ghashgen.cli.verbs.options import print_json
 from ghashgen.cli.verbs.recommend import kernels_for_every_cpu
 from ghashgen.kernels.core import Point
@@ -53,4 +57,12 @@ def kernels_of(wanted: Wanted, choice: Choice, use: str) -> Selection[Point]:
     within = choice if choice.family else choice.of(wanted.family)
     within = within.with_axes(**{**wanted.axes, **choice.axes})
     found = kernels_for_every_cpu(within, use or wanted.use)
+    if wanted.instead:
+        found = tuple(dict.fromkeys(_varied(kernel, wanted.instead) for kernel in found))
     return Selection(found)
+
+
+def _varied(kernel: Any, values: Mapping[str, Any]) -> Point:
+    """Return a kernel with other values of some axes, the fields of its dataclass."""
+    other: Point = replace(kernel, **values)
+    return other

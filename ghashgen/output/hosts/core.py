@@ -31,6 +31,8 @@ class Wanted:
     """Values of axes that the caller does not restrict."""
     functions: frozenset[str]
     """What each kernel must export, because the host's files call it."""
+    instead: Mapping[str, Any] = field(default_factory=dict)
+    """Values of axes in which the host's kernels differ from those that the rule names."""
 
     def require(self, kernels: Sequence[Point], host: str) -> None:
         """Refuse kernels of which the host's files could not be built.
@@ -72,6 +74,10 @@ class Host:
     """What the host's build takes, in words."""
     gets: str = ""
     """What the host can call then, in words."""
+    prefix: str = ""
+    """What symbols begin with, if the caller says nothing else."""
+    table_align: int = 0
+    """The alignment of tables in bytes that the host promises; 0 for what kernels need."""
     wanted: Wanted | None = None
     """The kernels that it takes, or None for whatever the caller chooses."""
     values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}
