@@ -1,6 +1,7 @@
 """Renders the files that a host adds to a folder of kernels: build files, glue, a test, a page."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ghashgen import __version__
 from ghashgen.kernels.core import Point
@@ -12,6 +13,11 @@ from ghashgen.support.templates import environment
 def named(templates: Mapping[str, str], target: Target) -> dict[str, str]:
     """Return a host's templates by their paths for a target."""
     return {name.format(library=target.library): each for name, each in templates.items()}
+
+
+def values_of(host: Host, target: Target, kernels: Sequence[Point]) -> dict[str, Any]:
+    """Return what every template of a host may use."""
+    return {"library": target.library, "version": __version__, **host.values(kernels)}
 
 
 def render_host(
@@ -31,8 +37,7 @@ def render_host(
     suffix = f".{target.syntax.suffix}"
     own = sorted(files)
     values = {
-        "library": target.library,
-        "version": __version__,
+        **values_of(host, target, kernels),
         "nasm": suffix == ".asm",
         "format": target.fmt.name,
         "kernels": [file for file in own if file.endswith(suffix)],
@@ -40,7 +45,6 @@ def render_host(
         "threads": threads,
         "test": host.test.format(library=target.library),
         "build_files": build_files,
-        **host.values(kernels),
     }
     wanted = {**host.files, **(host.build_files if build_files else {})}
     return {

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from ghashgen.check import evidence, vendoring
+from ghashgen.check import evidence, trial, vendoring
 from ghashgen.cli.hosts import host_of, kernels_of, list_hosts
+from ghashgen.cli.trial import show_trial
 from ghashgen.cli.vendored import check, say_dry_run, say_plan, sum_of
 from ghashgen.cli.verbs.options import (
     choice_of,
@@ -44,6 +45,8 @@ _OF_A_RUN = {
     "add": "--add",
     "dry_run": "--dry-run",
     "listed": "--hosts",
+    "tried": "--try",
+    "source": "--source",
 }
 """Options that do not affect what the folder holds."""
 
@@ -98,6 +101,19 @@ _REPROVE = "--reprove"
     type=click.Path(path_type=Path, file_okay=False),
     help="Compare this folder with its VENDORED and this version; write nothing.",
 )
+@click.option(
+    "--try",
+    "tried",
+    default="",
+    help="Build this host's own sources with our kernels in a scratch folder, and run its tests; "
+    "measure both, and prove the objects that its build made.",
+    shell_complete=one_of(lambda: (name for name, host in hosts().items() if host.trial)),
+)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --try: a folder of the host's sources (default: its Debian source package).",
+)
 @click.option("--add", is_flag=True, help="Keep the folder's kernels, and add these.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write and prove nothing.")
 @click.option("--unproved", is_flag=True, help="Also take kernels that are not proved, and say so.")
@@ -121,6 +137,8 @@ def COMMAND(
     listed: bool,
     dispatcher: bool,
     no_build_files: bool,
+    tried: str,
+    source: Path | None,
     into: Path | None,
     checked: Path | None,
     add: bool,
@@ -143,17 +161,21 @@ def COMMAND(
     if listed:
         list_hosts(as_json)
         return
-    if (into is None) == (checked is None):
-        raise GhashgenError("vendor takes --into FOLDER, or --check FOLDER", "give one of them")
+    if [into is None, checked is None, not tried].count(False) != 1:
+        raise GhashgenError(
+            "vendor takes --into FOLDER, --check FOLDER or --try HOST", "give one of them"
+        )
+    if source and not tried:
+        raise GhashgenError("--source needs --try", "add it, or leave out --source")
+    host_name = tried or host_name
     words = _words(click.get_current_context())
     if checked is not None:
         check(checked, words, as_json)
         return
-    assert into is not None
-    if add:
+    if add and into:
         _add(into, choice, recommended, use_name, host_name)
         return
-    if choice == Choice() and not recommended and not host_name:
+    if into and choice == Choice() and not recommended and not host_name:
         _again(into, words)
         return
     found = _kernels(choice, recommended, use_name, host_name)
@@ -166,6 +188,12 @@ def COMMAND(
     order = vendoring.Order(
         *(found.kernels, where, host, words, threads, unproved, any_cpu, not no_build_files)
     )
+    if tried:
+        show_trial(
+            trial.run(order, source, reprove, lambda line: click.echo(line, err=True)), as_json
+        )
+        return
+    assert into is not None
     with progress("generate", len(found.kernels)) as advance:
         prepared = vendoring.prepare(order, into, force, advance)
     planned = evidence.plan(prepared.artefacts, order.elf, reprove)

@@ -8,6 +8,7 @@ from typing import Any
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import families, functions_of
 from ghashgen.kernels.target import Target
+from ghashgen.output.hosts.trial import Trial
 from ghashgen.support.errors import GhashgenError
 
 BUILD_FILES: Mapping[str, str] = MappingProxyType(
@@ -80,5 +81,7 @@ class Host:
     """The alignment of tables in bytes that the host promises; 0 for what kernels need."""
     wanted: Wanted | None = None
     """The kernels that it takes, or None for whatever the caller chooses."""
+    trial: Trial | None = None
+    """How to try the kernels in the host's own sources, if that is known."""
     values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}
     """Returns what the templates need to know of the kernels."""

@@ -8,6 +8,7 @@ from typing import Any
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.output.hosts import plain
 from ghashgen.output.hosts.core import BUILD_FILES, Wanted
+from ghashgen.output.hosts.trial import Edit, Trial
 
 _FAMILY = "gcm"
 _FRAGMENT = "{library}.mk"
@@ -18,6 +19,30 @@ def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     sizes = {kernel.key_bytes for kernel in own if isinstance(kernel, Keyed)}
     return {"key_bits": [8 * size for size in sorted(sizes)]}
 
+
+TRIAL = Trial(
+    package="nettle",
+    marks=("Makefile.in", "configure", "gcm-aes128.c", "testsuite/gcm-test.c"),
+    folder="ghashgen",
+    edits=(
+        Edit(
+            "Makefile.in",
+            "$(OPT_NETTLE_SOURCES:.c=.$(OBJEXT)) $(OPT_NETTLE_OBJS)",
+            "include $(srcdir)/ghashgen/nettle.mk",
+        ),
+    ),
+    programs={"make": "make", "m4": "m4", "ar": "binutils", "nm": "binutils"},
+    # Debian's patches make aclocal.m4 newer than what autoconf made of it.
+    configure="touch aclocal.m4 && touch configure stamp-h.in config.h.in && ./configure "
+    "--disable-public-key --disable-documentation --disable-openssl",
+    make="make",
+    tests=("make check", "make ghashgen-check"),
+    passed=r"All [1-9]\d* tests passed|\d+ messages agree .*",
+    watched='make -C testsuite check TS_ALL="gcm-test"',
+    library="libnettle.a",
+    measure="hosts/nettle/measure.c.j2",
+    flags=("-I.",),
+)
 
 HOST = replace(
     plain.HOST,
@@ -45,5 +70,6 @@ HOST = replace(
     prefix="_nettle_",
     # That of struct gcm_key.
     table_align=8,
+    trial=TRIAL,
     values=_values,
 )
