@@ -216,6 +216,20 @@ def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[str, ...], said: s
     assert not (tmp_path / "new").exists()
 
 
+def test_nettle_takes_parts_of_messages_under_its_own_prefix(tmp_path: Path) -> None:
+    into = tmp_path / "nettle" / "ghashgen"
+    words = ("--host", "nettle", "--key", "128", "--isa", "avx", "--into", into)
+    said = json.loads(vendor(*words, "--dry-run", "--json").stdout)
+    (name,) = said["to_prove"]
+    assert name == "gcm128_avx_winograd_clmul1_x8_text_segments"
+    assert {*said["files"]} == {
+        *(f"_nettle_{name}.asm", "_nettle_ghashgen.h", "_nettle_ghashgen.mk", "LICENSE"),
+        *("_nettle_ghashgen_gcm_dispatch.c", "_nettle_ghashgen_gcm_dispatch.h"),
+        *("gcm-aes-ghashgen.c", "nettle-test.c", "nettle.mk", "ghashgen.md"),
+    }
+    assert not into.exists()
+
+
 def test_hosts_are_listed() -> None:
     listed = json.loads(vendor("--hosts", "--json").stdout)
     assert [each["name"] for each in listed] == list(hosts())

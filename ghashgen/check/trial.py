@@ -1,8 +1,9 @@
 """Tries kernels in a host's own sources: `ghashgen vendor --try`.
 
-The host is built twice in a scratch folder, with its own code and with our kernels. Four things must
-hold of the second: its own tests pass; its library has our functions, and they are called; a test of
-its own fails when they trap; and each kernel's object is proved, as it lies in that library.
+The host is built twice in a scratch folder, with its own code and with our kernels. Four things
+must hold of the second: its own tests pass; its library has our functions, and they are called; a
+test of its own fails when they trap; and each kernel's object is proved, as it lies in that
+library.
 """
 
 import platform
@@ -88,10 +89,10 @@ def run(
         own, ours = scratch / "own", scratch / "ours"
         for copy in (own, ours):
             shutil.copytree(found, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        prepared = vendoring.prepare(order, ours / trial.folder, False)
-        write_files(ours / trial.folder, prepared.files, (), _INTO)
         for edit in trial.edits:
             _edit(ours / edit.file, edit)
+        prepared = vendoring.prepare(order, ours / trial.folder, False)
+        write_files(ours / trial.folder, prepared.files, (), _INTO)
         for name, copy in (("with its own code", own), ("with our kernels", ours)):
             say(f"build {host} {name}")
             do(trial.configure, copy, log)
@@ -115,9 +116,17 @@ def run(
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """Give a new folder, which stays if something fails, because it has the logs."""
+    """Give a new folder; it stays if a command failed, because it has the log."""
     folder = Path(tempfile.mkdtemp(prefix="ghashgen-try-"))
-    yield folder
+    try:
+        yield folder
+    except GhashgenError as refusal:
+        if str(folder) not in str(refusal):
+            shutil.rmtree(folder)
+        raise
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
     shutil.rmtree(folder)
 
 
@@ -179,7 +188,7 @@ def _stem(artefact: Artefact) -> str:
 
 
 def _called(trial: Trial, prepared: Prepared, ours: Path, scratch: Path) -> dict[str, int]:
-    """Run the timed program with counters before our functions; return how often each was called."""
+    """Run the timed program with a counter before each of our functions; return the counts."""
     symbols = _symbols(prepared)
     defined = outputs(["nm", "--defined-only", trial.library], ours)[0]
     missing = [name for name in symbols if not re.search(rf"\s{name}$", defined, re.MULTILINE)]
@@ -187,9 +196,7 @@ def _called(trial: Trial, prepared: Prepared, ours: Path, scratch: Path) -> dict
         raise GhashgenError(f"{trial.library} does not define {missing[0]}", "report this")
     program = _program(trial, prepared, ours, scratch / "count", tuple(symbols))
     said = outputs([str(program)], ours)[1]
-    counts = {
-        name: int(number) for name, number in re.findall(r"^(\w+) (\d+)$", said, re.MULTILINE)
-    }
+    counts = {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", said, re.MULTILINE)}
     called = {name: counts[name] for name in symbols if counts.get(name)}
     if not called:
         raise GhashgenError(

@@ -37,7 +37,7 @@ def source_of(package: str, scratch: Path, log: Path) -> tuple[Path, str]:
     ]
     # One archive may have no sources; then the others serve.
     ends_well([*apt, "update"], scratch, log)
-    do([*apt, "source", package], scratch, log, _OTHERWISE)
+    do([*apt, "source", package], scratch, log, f"{_OTHERWISE}; {log} has more")
     folders = [each for each in scratch.glob(f"{package}-*") if each.is_dir()]
     versions = [each.stem.partition("_")[2] for each in scratch.glob(f"{package}_*.dsc")]
     if len(folders) != 1 or len(versions) != 1:
