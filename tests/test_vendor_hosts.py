@@ -230,6 +230,68 @@ def test_nettle_takes_parts_of_messages_under_its_own_prefix(tmp_path: Path) -> 
     assert not into.exists()
 
 
+@pytest.fixture(scope="module")
+def for_openssl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    folder = tmp_path_factory.mktemp("openssl") / "ghashgen"
+    vendor("--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
+    return folder
+
+
+def made_provider(folder: Path, there: Path) -> Path:
+    """Build the provider and its test in a copy of a folder, warnings being errors."""
+    for each in ("make", "ar", "nasm"):
+        if shutil.which(each) is None:
+            pytest.skip(f"{each} not found: the provider is not built")
+    shutil.copytree(folder, there)
+    strict = "CFLAGS=-Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror"
+    words = ["make", "-f", "provider.mk", strict, "ghashgen_provider_test"]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "openssl/" in found.stderr and "No such file" in found.stderr:
+        pytest.skip("OpenSSL has no headers here: the provider is not built")
+    assert found.returncode == 0, found.stderr
+    return there
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+def test_the_provider_agrees_with_openssl(for_openssl: Path, tmp_path: Path) -> None:
+    there = made_provider(for_openssl, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    needs = {*NEEDS, "avx"}
+    said = "messages agree with OpenSSL's own code" in found.stdout
+    assert (found.returncode, said) == ((77, False) if lacking(needs) else (0, True)), found.stdout
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("_key_verify(&c->key, c->state, c->tag, c->tag_len) == 0", "_key_verify", "a wrong tag"),
+        ("(uint8_t)(len - more)", "(uint8_t)len", "opening a record fails"),
+        ("*copy = *c;", "copy->key = c->key;", "sealing refuses"),
+    ],
+)
+def test_the_test_of_the_provider_notices_a_fault(
+    for_openssl: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is not run")
+    faulty = tmp_path / "faulty"
+    shutil.copytree(for_openssl, faulty)
+    path = faulty / "ghashgen_provider.c"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    if wrong == "_key_verify":
+        wrong = right.replace("== 0", ">= 0")
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    there = made_provider(faulty, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    assert (found.returncode, said in found.stdout) == (1, True), found.stdout
+
+
 def test_hosts_are_listed() -> None:
     listed = json.loads(vendor("--hosts", "--json").stdout)
     assert [each["name"] for each in listed] == list(hosts())
