@@ -13,11 +13,16 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
+from ghashgen.check import vendoring
 from ghashgen.cli.main import cli
+from ghashgen.kernels.selection import Choice, look_up
+from ghashgen.kernels.target import target
 from ghashgen.output import vendored
+from ghashgen.output.folder import write
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 NEEDS = ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")
 CHOICE = ("--key", "128", "--isa", "sse", "--isa", "avx")
@@ -292,11 +297,71 @@ def test_the_test_of_the_provider_notices_a_fault(
     assert (found.returncode, said in found.stdout) == (1, True), found.stdout
 
 
+@pytest.fixture(scope="module")
+def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Rust crate's files; its kernels, in another syntax than those on record, are not proved
+    for this test.
+    """
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    host = hosts()["rust"]
+    names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
+    kernels = look_up(Choice(name=names)).kernels
+    order = vendoring.Order(kernels, target(syntax=host.syntax), host, ())
+    folder = tmp_path_factory.mktemp("rust")
+    write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
+    return folder
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", "test aes128 ... ok"),
+        ("if status == 0 { Ok(()) } else", "if status >= 0 { Ok(()) } else", "is_err()"),
+        ("} == 1 {", "} == 2 {", "no kernel serves this CPU"),
+    ],
+)
+def test_the_crate_agrees_with_aes_gcm(
+    crate: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo not found: the crate is not built")
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the crate's kernels are not run")
+    there = tmp_path / "crate"
+    shutil.copytree(crate, there, ignore=shutil.ignore_patterns("target"))
+    library = there / "src" / "lib.rs"
+    library.write_text(library.read_text().replace(right or " ", wrong or " "))
+    # One folder for all cases: the other crates are compiled once.
+    words = ["cargo", "test", "--offline", "--target-dir", str(crate / "target")]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "--offline" in found.stderr and found.returncode == 101:
+        pytest.skip("cargo has not fetched aead, aes-gcm and cc: the crate is not built")
+    output = found.stdout + found.stderr
+    assert said in output
+    assert (found.returncode == 0) == (not right), output
+    assert "warning" not in found.stderr
+
+
 def test_hosts_are_listed() -> None:
     listed = json.loads(vendor("--hosts", "--json").stdout)
     assert [each["name"] for each in listed] == list(hosts())
     (c,) = (each for each in listed if each["name"] == "c")
     assert "ghashgen_test.c" in c["files"]
     assert c["use"] == "mixed"
+    assert c["measured"] is None
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
+
+
+def test_what_is_said_of_speed_is_what_a_record_has() -> None:
+    records = {path.stem: path for path in (project_root() / "docs" / "hosts").glob("*.json")}
+    assert {*records} == {"nettle"}
+    record = json.loads(records["nettle"].read_text(encoding="utf-8"))
+    (at_16,) = (t for t in record["times"] if t["length"] == 16 and not t["rekeyed"])
+    assert at_16["ratio"] == round(at_16["own"] / at_16["ours"], 3)
+    lines = vendor("--hosts").stdout.splitlines()
+    said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
+    assert said["nettle"].startswith(f"{at_16['ratio']:.2f} times as fast as nettle 3.8.1")
+    assert {name for name in hosts() if said[name] != "-"} == {*records}

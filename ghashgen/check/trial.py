@@ -6,7 +6,6 @@ test of its own fails when they trap; and each kernel's object is proved, as it 
 library.
 """
 
-import platform
 import re
 import shutil
 import tempfile
@@ -15,12 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghashgen import __version__
 from ghashgen.check import evidence, vendoring
 from ghashgen.check.vendoring import Order, Prepared
 from ghashgen.output.artefact import Artefact
 from ghashgen.output.folder import write as write_files
 from ghashgen.output.hosting import values_of
 from ghashgen.output.hosts.trial import Edit, Trial
+from ghashgen.records.cpus import title_of
+from ghashgen.records.machine import cpu_model
 from ghashgen.run import debian
 from ghashgen.run.commands import do, ends_well, lines_of, outputs, require_programs
 from ghashgen.support.errors import GhashgenError
@@ -57,6 +59,8 @@ class Tried:
 
     host: str
     source: str
+    version: str
+    """Of ghashgen."""
     cpu: str
     tests: tuple[str, ...]
     """What the tests said."""
@@ -110,8 +114,9 @@ def run(
         times = _times(trial, prepared, own, ours, scratch)
         say("let our functions trap, and run one of its tests")
         _require_trap(trial, prepared, ours, log)
-    cpu = _cpu()
-    return Tried(host, version, cpu, tests, called, trial.watched, times, proofs)
+    cpu = cpu_model()
+    where = f"{cpu}: {title_of(cpu)}"
+    return Tried(host, version, __version__, where, tests, called, trial.watched, times, proofs)
 
 
 @contextmanager
@@ -266,11 +271,3 @@ def _require_trap(trial: Trial, prepared: Prepared, ours: Path, log: Path) -> No
             f"{trial.watched} passes although our functions trap: it does not call them",
             f"see {log}",
         )
-
-
-def _cpu() -> str:
-    """Return the CPU's name."""
-    info = Path("/proc/cpuinfo")
-    text = info.read_text(encoding="utf-8") if info.is_file() else ""
-    found = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.machine()

@@ -1,5 +1,6 @@
 """What `ghashgen vendor` does with hosts: lists them, finds one, takes its kernels."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from ghashgen.output.hosting import named
 from ghashgen.output.hosts.core import Host, Wanted
 from ghashgen.output.hosts.registry import DEFAULT, hosts
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one
 
@@ -38,14 +40,39 @@ def list_hosts(as_json: bool) -> None:
                     "gets": host.gets,
                     "files": sorted(named({**host.files, **host.build_files}, Target())),
                     "use": host.wanted and host.wanted.use,
+                    "measured": measured(host.name),
                 }
                 for host in every
             ]
         )
         return
-    rows = tuple((host.name, host.title, "; ".join(host.needs), host.gets) for host in every)
-    show(Table("hosts", ("host", "for", "needs", "gets"), rows, prose="needs"))
+    rows = tuple(
+        (host.name, host.title, "; ".join(host.needs), host.gets, _gain(measured(host.name)))
+        for host in every
+    )
+    show(Table("hosts", ("host", "for", "needs", "gets", "measured"), rows, prose="needs"))
     say("write one's files: ghashgen vendor --host NAME --into FOLDER")
+
+
+def measured(name: str) -> dict[str, Any] | None:
+    """Return the record of a trial of a host (`vendor --try NAME --json`), if there is one."""
+    path = project_root() / "docs" / "hosts" / f"{name}.json"
+    if not path.is_file():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _gain(record: dict[str, Any] | None) -> str:
+    """Return in words how much faster our kernels are than the host's own code."""
+    if record is None:
+        return "-"
+    once = {time["length"]: time["ratio"] for time in record["times"] if not time["rekeyed"]}
+    first, *_, last = sorted(once)
+    return (
+        f"{once[first]:.2f} times as fast as {record['source']} at {first} bytes, "
+        f"{once[last]:.2f} times at {last}; {record['cpu']}"
+    )
 
 
 def kernels_of(wanted: Wanted, choice: Choice, use: str) -> Selection[Point]:

@@ -183,6 +183,7 @@ def COMMAND(
     if host.wanted:
         host.wanted.require(found.kernels, host.name)
     prefix, table_align = prefix or host.prefix, table_align or host.table_align
+    syntax = syntax or host.syntax
     where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(

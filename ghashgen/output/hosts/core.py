@@ -79,6 +79,8 @@ class Host:
     """What symbols begin with, if the caller says nothing else."""
     table_align: int = 0
     """The alignment of tables in bytes that the host promises; 0 for what kernels need."""
+    syntax: str = ""
+    """The syntax of the kernels, if the caller says nothing else."""
     wanted: Wanted | None = None
     """The kernels that it takes, or None for whatever the caller chooses."""
     trial: Trial | None = None
