@@ -297,20 +297,56 @@ def test_the_test_of_the_provider_notices_a_fault(
     assert (found.returncode, said in found.stdout) == (1, True), found.stdout
 
 
-@pytest.fixture(scope="module")
-def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Rust crate's files; its kernels, in another syntax than those on record, are not proved
-    for this test.
+def unproved(name: str, folder: Path) -> Path:
+    """Write a host's files. Its kernels are in another syntax than those on record, and are not
+    proved for a test of the host.
     """
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    host = hosts()["rust"]
+    host = hosts()[name]
     names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
     kernels = look_up(Choice(name=names)).kernels
     order = vendoring.Order(kernels, target(syntax=host.syntax), host, ())
-    folder = tmp_path_factory.mktemp("rust")
     write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
     return folder
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unproved("go", tmp_path_factory.mktemp("go"))
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", "--- PASS: TestAgreesWithCryptoCipher"),
+        ("status != 0", "status < 0", "a forgery is taken"),
+        ("&out[0] != &in[0]", "false", "overlap is taken"),
+    ],
+)
+def test_the_package_agrees_with_crypto_cipher(
+    module: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("go not found: the package is not built")
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    there = tmp_path / "ghashgen"
+    shutil.copytree(module, there)
+    path = there / "ghashgen.go"
+    path.write_text(path.read_text().replace(right or "\n", wrong or "\n"))
+    words = ["go", "test", "-count=1", "-v", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "requires go" in found.stderr or "cgo" in found.stderr:
+        pytest.skip("this Go is too old or has no cgo: the package is not built")
+    assert said in found.stdout, found.stderr
+    assert (found.returncode == 0) == (not right)
+
+
+@pytest.fixture(scope="module")
+def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unproved("rust", tmp_path_factory.mktemp("rust"))
 
 
 @pytest.mark.cpu(AS_FOUND)
