@@ -169,6 +169,18 @@ def test_a_refusal_leaves_nothing(
     assert [*surroundings.iterdir()] == []
 
 
+@pytest.mark.parametrize("word", ["--add", "--dry-run", "--force"])
+def test_a_trial_takes_no_option_of_a_folder(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    with pytest.raises(GhashgenError, match=f"--try takes no {word}; leave it out"):
+        tried(HOST, monkeypatch, word)
+
+
+def test_a_source_needs_a_trial(tmp_path: Path) -> None:
+    words = ["vendor", "--into", str(tmp_path / "new"), "--name", KERNEL, "--source", "."]
+    result = CliRunner().invoke(cli, words)
+    assert str(result.exception) == "--source needs --try; add it, or leave out --source"
+
+
 def test_without_apt_the_sources_are_asked_for(
     surroundings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

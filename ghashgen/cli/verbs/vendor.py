@@ -167,7 +167,9 @@ def COMMAND(
         )
     if source and not tried:
         raise GhashgenError("--source needs --try", "add it, or leave out --source")
-    host_name = tried or host_name
+    if tried:
+        _require_trial(add, dry_run, force, host_name)
+        host_name = tried
     words = _words(click.get_current_context())
     if checked is not None:
         check(checked, words, as_json)
@@ -230,6 +232,13 @@ def COMMAND(
     click.echo(f"{kernels} in {into}: {sum_of(list(fates.values()))}; VENDORED says how to build")
     if gone := [name for name, fate in fates.items() if fate == vendoring.REMOVED]:
         click.echo(f"removed: {', '.join(gone)}")
+
+
+def _require_trial(add: bool, dry_run: bool, force: bool, host_name: str) -> None:
+    """Refuse options that a trial has no use for, because it writes nothing that stays."""
+    given = {"--add": add, "--dry-run": dry_run, "--force": force, "--host": host_name}
+    if odd := next((name for name, value in given.items() if value), ""):
+        raise GhashgenError(f"--try takes no {odd}", "leave it out")
 
 
 def _kernels(choice: Choice, recommended: bool, use_name: str, host_name: str) -> Selection[Point]:
