@@ -387,6 +387,7 @@ def test_hosts_are_listed() -> None:
     assert "ghashgen_test.c" in c["files"]
     assert c["use"] == "mixed"
     assert c["measured"] is None
+    assert [each["name"] for each in listed if each["can_be_tried"]] == ["nettle"]
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
 
@@ -399,5 +400,5 @@ def test_what_is_said_of_speed_is_what_a_record_has() -> None:
     assert at_16["ratio"] == round(at_16["own"] / at_16["ours"], 3)
     lines = vendor("--hosts").stdout.splitlines()
     said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
-    assert said["nettle"].startswith(f"{at_16['ratio']:.2f} times as fast as nettle 3.8.1")
+    assert said["nettle"].startswith(f"{at_16['ratio']:.2f} times the speed of its own code")
     assert {name for name in hosts() if said[name] != "-"} == {*records}

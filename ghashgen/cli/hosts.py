@@ -40,6 +40,7 @@ def list_hosts(as_json: bool) -> None:
                     "gets": host.gets,
                     "files": sorted(named({**host.files, **host.build_files}, Target())),
                     "use": host.wanted and host.wanted.use,
+                    "can_be_tried": host.trial is not None,
                     "measured": measured(host.name),
                 }
                 for host in every
@@ -52,6 +53,8 @@ def list_hosts(as_json: bool) -> None:
     )
     show(Table("hosts", ("host", "for", "needs", "gets", "measured"), rows, prose="needs"))
     say("write one's files: ghashgen vendor --host NAME --into FOLDER")
+    tried = " or ".join(host.name for host in every if host.trial)
+    say(f"try one in its own sources: ghashgen vendor --try {tried}")
 
 
 def measured(name: str) -> dict[str, Any] | None:
@@ -70,8 +73,8 @@ def _gain(record: dict[str, Any] | None) -> str:
     once = {time["length"]: time["ratio"] for time in record["times"] if not time["rekeyed"]}
     first, *_, last = sorted(once)
     return (
-        f"{once[first]:.2f} times as fast as {record['source']} at {first} bytes, "
-        f"{once[last]:.2f} times at {last}; {record['cpu']}"
+        f"{once[first]:.2f} times the speed of its own code at {first} bytes, {once[last]:.2f} times "
+        f"at {last} ({record['source']}; {record['cpu']})"
     )
 
 
