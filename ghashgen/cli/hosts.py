@@ -73,8 +73,8 @@ def _gain(record: dict[str, Any] | None) -> str:
     once = {time["length"]: time["ratio"] for time in record["times"] if not time["rekeyed"]}
     first, *_, last = sorted(once)
     return (
-        f"{once[first]:.2f} times the speed of its own code at {first} bytes, {once[last]:.2f} times "
-        f"at {last} ({record['source']}; {record['cpu']})"
+        f"{once[first]:.2f} times the speed of its own code at {first} bytes, "
+        f"{once[last]:.2f} times at {last} ({record['source']}; {record['cpu']})"
     )
 
 
