@@ -469,8 +469,11 @@ def test_what_emitted_files_depend_on_is_all_that_they_may_import() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "vendor takes --into FOLDER, or --check FOLDER; give one of them"),
-        (("--into", "x", "--check", "x"), "vendor takes --into FOLDER, or --check FOLDER"),
+        ((), "vendor takes --into FOLDER, --check FOLDER or --try HOST; give one of them"),
+        (
+            ("--into", "x", "--check", "x"),
+            "vendor takes --into FOLDER, --check FOLDER or --try HOST",
+        ),
         (("--into", "x"), "you chose no kernels, and x has no VENDORED; choose some"),
         (("--check", "x"), "x has no VENDORED; write it: ghashgen vendor --into"),
         (("--check", "x", "--name", ONE), "--check takes no --name"),
@@ -525,5 +528,5 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
 
 
 def test_the_hosts() -> None:
-    assert list(hosts()) == [DEFAULT]
+    assert list(hosts()) == ["c", "go", "nettle", "openssl", DEFAULT, "rust"]
     assert hosts()[DEFAULT].place("avx/x.asm") == "x.asm"

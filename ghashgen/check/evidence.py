@@ -5,6 +5,7 @@ A proof that PROOFS.json records for the same object is used again (`ghashgen.ch
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.check import ledger, proofs, ranges, recorded
@@ -72,6 +73,17 @@ def plan(artefacts: tuple[Artefact, ...], target: Target, reprove: bool) -> Plan
     found = {each.kernel: recorded.covering(record, each) for each in built}
     on_record = {kernel: verdict for kernel, verdict in found.items() if verdict is not None}
     return Plan(artefacts, built, on_record, record, reprove)
+
+
+def of_objects(planned: Plan, objects: Mapping[str, Path]) -> Plan:
+    """Return the plan for other objects of the same kernels, by kernel, such as a host's build has.
+
+    Their code must be that of the artefacts; `prove` refuses others.
+    """
+    built = tuple(replace(each, obj=objects[each.name]) for each in planned.built)
+    found = {each.kernel: recorded.covering(planned.record, each) for each in built}
+    on_record = {kernel: verdict for kernel, verdict in found.items() if verdict is not None}
+    return replace(planned, built=built, on_record=on_record)
 
 
 def prove(

@@ -25,8 +25,8 @@ from ghashgen.output.dispatcher import render_all
 from ghashgen.output.folder import require_writable
 from ghashgen.output.folder import write as write_files
 from ghashgen.output.generate import HEADER, header, made
-from ghashgen.output.hosting import render_host
-from ghashgen.output.hosts.core import Host
+from ghashgen.output.hosting import named, render_host
+from ghashgen.output.hosts.core import BUILD_FILES, Host
 from ghashgen.output.maker import LICENCE, Maker, maker
 from ghashgen.output.render import command
 from ghashgen.output.threads import render_threads
@@ -64,6 +64,8 @@ class Order:
     """Whether to accept kernels that are not proved."""
     any_cpu: bool = False
     """Whether to write a dispatcher for a single kernel too, because it checks the CPU."""
+    build_files: bool = True
+    """Whether to write the host's build files."""
 
     @property
     def elf(self) -> Target:
@@ -133,8 +135,16 @@ def prepare(
         files |= render_threads(ordered, target.library, dispatchers)
     files[LICENCE] = _licence()
     placed = {order.host.place(name): text for name, text in files.items()}
-    placed |= render_host(order.host, tuple(placed), target, order.threads)
-    vendored.require_own(into, old, placed, _stale(old, placed), force)
+    placed |= render_host(
+        order.host,
+        tuple(placed),
+        target,
+        order.kernels,
+        threads=order.threads,
+        build_files=order.build_files,
+    )
+    spare = named(order.host.build_files, target)
+    vendored.require_own(into, old, placed, _stale(old, placed), force, spare)
     if order.elf != target:
         artefacts = made(order.kernels, order.elf, tool)
     callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
@@ -198,6 +208,7 @@ def _fate(path: Path, text: str) -> str:
 
 def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
     order, target = prepared.order, prepared.order.target
+    of_host = named({**order.host.files, **order.host.build_files}, target)
     items = [
         {
             "entry": entry,
@@ -217,7 +228,8 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
         .get_template(f"{vendored.NAME}.j2")
         .render(
             maker=this_maker(),
-            build=order.host.build(sorted(prepared.files), target),
+            build=order.host.build(sorted(prepared.files.keys() - of_host.keys()), target),
+            build_files=order.build_files and order.host.build_files == BUILD_FILES,
             threads=order.threads,
             library=target.library,
             kernels=items,

@@ -1,31 +1,53 @@
-"""Renders the files that a host adds to a folder of kernels: build files and glue."""
+"""Renders the files that a host adds to a folder of kernels: build files, glue, a test, a page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ghashgen import __version__
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.target import Target
 from ghashgen.output.hosts.core import Host
 from ghashgen.support.templates import environment
 
 
-def render_host(host: Host, files: Iterable[str], target: Target, threads: bool) -> dict[str, str]:
+def named(templates: Mapping[str, str], target: Target) -> dict[str, str]:
+    """Return a host's templates by their paths for a target."""
+    return {name.format(library=target.library): each for name, each in templates.items()}
+
+
+def values_of(host: Host, target: Target, kernels: Sequence[Point]) -> dict[str, Any]:
+    """Return what every template of a host may use."""
+    return {"library": target.library, "version": __version__, **host.values(kernels)}
+
+
+def render_host(
+    host: Host,
+    files: Iterable[str],
+    target: Target,
+    kernels: Sequence[Point],
+    *,
+    threads: bool,
+    build_files: bool = True,
+) -> dict[str, str]:
     """Return a host's own files, text by path below the folder.
 
     `files` are the paths of the folder's other files, `threads` says whether the thread pool is
-    among them.
+    among them, `build_files` whether the host's build files are wanted.
     """
     suffix = f".{target.syntax.suffix}"
     own = sorted(files)
     values = {
-        "library": target.library,
-        "version": __version__,
+        **values_of(host, target, kernels),
         "nasm": suffix == ".asm",
         "format": target.fmt.name,
         "kernels": [file for file in own if file.endswith(suffix)],
         "sources": [file for file in own if file.endswith(".c")],
         "threads": threads,
+        "test": host.test.format(library=target.library),
+        "build_files": build_files,
     }
+    wanted = {**host.files, **(host.build_files if build_files else {})}
     return {
-        name.format(library=target.library): environment().get_template(template).render(values)
-        for name, template in host.files.items()
+        name: environment().get_template(template).render(values)
+        for name, template in named(wanted, target).items()
     }

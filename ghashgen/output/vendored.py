@@ -6,7 +6,7 @@ line is the hash of all lines before it; a record that was edited is not trusted
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +16,9 @@ from ghashgen.output.maker import Maker
 from ghashgen.support.errors import GhashgenError
 
 NAME = "VENDORED"
+
+NO_BUILD_FILES = "--no-build-files"
+"""The option that leaves out build files, for remedies."""
 
 _RESTORE = "restore it from your repository, or move it away"
 _SEAL = "# the lines above: sha256 "
@@ -146,14 +149,16 @@ def require_own(
     files: Mapping[str, str],
     stale: Iterable[str],
     force: bool,
+    spare: Collection[str] = (),
 ) -> None:
     """Refuse to overwrite or remove files that no record lists.
 
     Files that already have their new content are skipped, so that the next run can finish one that
-    was cut off. With `force` only a folder in a file's place is refused.
+    was cut off. With `force` only a folder in a file's place is refused. `spare` are the build
+    files, which an option leaves out.
 
     Raises:
-        GhashgenError: names the first such file.
+        GhashgenError: names the first file that was edited, or all that are others'.
     """
     require_no_folders(folder, (*files, *stale, NAME))
     if force:
@@ -161,6 +166,7 @@ def require_own(
     vouched = record.files if record else {}
     if record is not None and not record.whole:
         raise _edited(folder / NAME)
+    others = []
     for name in (*files, *stale):
         path = folder / name
         if not path.exists() or is_as_written(path, vouched.get(name, "")):
@@ -169,10 +175,19 @@ def require_own(
             continue
         if name in vouched:
             raise _edited(path)
-        raise GhashgenError(
-            f"{path} exists and {NAME} does not list it",
-            "move it away, vendor into another folder, or pass --force to overwrite it",
-        )
+        others.append(name)
+    if others:
+        raise _foreign(folder, others, spare)
+
+
+def _foreign(folder: Path, names: Sequence[str], spare: Collection[str]) -> GhashgenError:
+    where = folder / names[0] if len(names) == 1 else f"{', '.join(names)} in {folder}"
+    is_there, it = ("exists", "it") if len(names) == 1 else ("exist", "them")
+    without = "" if {*names} - {*spare} else f"leave out ours with {NO_BUILD_FILES}, "
+    return GhashgenError(
+        f"{where} {is_there} and {NAME} does not list {it}",
+        f"{without}move {it} away, vendor into another folder, or pass --force to overwrite {it}",
+    )
 
 
 def _edited(path: Path) -> GhashgenError:

@@ -7,7 +7,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from ghashgen.check import evidence, ledger, vendoring
+from ghashgen.check import evidence, trial, vendoring
+from ghashgen.cli.hosts import host_of, kernels_of, list_hosts
+from ghashgen.cli.trial import show_trial
+from ghashgen.cli.vendored import check, say_dry_run, say_plan, sum_of
 from ghashgen.cli.verbs.options import (
     choice_of,
     choice_options,
@@ -16,6 +19,7 @@ from ghashgen.cli.verbs.options import (
     emission_target,
     format_option,
     json_option,
+    one_of,
     print_json,
     progress,
     say_left_out,
@@ -28,9 +32,9 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.selection import Choice, Selection, catalogue
 from ghashgen.kernels.target import arch_of
 from ghashgen.output import vendored
-from ghashgen.output.hosts.registry import DEFAULT, hosts
+from ghashgen.output.hosts.registry import hosts
+from ghashgen.output.vendored import NO_BUILD_FILES
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
 
 _OF_A_RUN = {
@@ -40,11 +44,17 @@ _OF_A_RUN = {
     "as_json": "--json",
     "add": "--add",
     "dry_run": "--dry-run",
+    "listed": "--hosts",
+    "tried": "--try",
+    "source": "--source",
 }
 """Options that do not affect what the folder holds."""
 
-_RECOMMENDATION = ("recommended", "use_name")
+_RECOMMENDATION = ("recommended", "use_name", "host_name")
 """The options that choose among the kernels of a choice."""
+
+_DISPATCHER = "--dispatcher"
+"""The option that says the part of --recommended that is left when each kernel is named."""
 
 _REPROVE = "--reprove"
 """The option that VENDORED tells an auditor to add."""
@@ -61,7 +71,25 @@ _REPROVE = "--reprove"
     help="Of these kernels, take those that recommend names for CPUs of no known kind: usually one "
     "of each instruction set.",
 )
-@click.option("--use", "use_name", default="", help="With --recommended: as recommend's --use.")
+@click.option(
+    "--use", "use_name", default="", help="With --recommended or --host: as recommend's --use."
+)
+@click.option(
+    "--host",
+    "host_name",
+    default="",
+    help="Also write what this host takes: glue, build files, a test, a page; by default its "
+    "kernels, as --recommended takes them.",
+    shell_complete=one_of(hosts),
+)
+@click.option("--hosts", "listed", is_flag=True, help="List the hosts: what each needs and gets.")
+@click.option(
+    "--dispatcher",
+    is_flag=True,
+    help="Write a dispatcher for a single kernel too: it checks the CPU. --recommended and --host "
+    "imply it.",
+)
+@click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
@@ -72,6 +100,19 @@ _REPROVE = "--reprove"
     "checked",
     type=click.Path(path_type=Path, file_okay=False),
     help="Compare this folder with its VENDORED and this version; write nothing.",
+)
+@click.option(
+    "--try",
+    "tried",
+    default="",
+    help="Build this host's own sources with our kernels in a scratch folder, and run its tests; "
+    "measure both, and prove the objects that its build made.",
+    shell_complete=one_of(lambda: (name for name, host in hosts().items() if host.trial)),
+)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --try: a folder of the host's sources (default: its Debian source package).",
 )
 @click.option("--add", is_flag=True, help="Keep the folder's kernels, and add these.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write and prove nothing.")
@@ -92,6 +133,12 @@ def COMMAND(
     threads: bool,
     recommended: bool,
     use_name: str,
+    host_name: str,
+    listed: bool,
+    dispatcher: bool,
+    no_build_files: bool,
+    tried: str,
+    source: Path | None,
     into: Path | None,
     checked: Path | None,
     add: bool,
@@ -108,38 +155,61 @@ def COMMAND(
     proved about each kernel. Each kernel is proved from its assembled bytes first, unless
     PROOFS.json records the proof of exactly these bytes (--reprove proves them all). All files are
     written or none. Files edited by hand stay; files from an earlier run that are no longer needed
-    are removed and named. --add keeps the kernels of earlier runs. See docs/vendoring.md.
+    are removed and named. --add keeps the kernels of earlier runs. --host adds what a kind of
+    project takes to use them. See docs/vendoring.md.
     """
-    if (into is None) == (checked is None):
-        raise GhashgenError("vendor takes --into FOLDER, or --check FOLDER", "give one of them")
+    if listed:
+        list_hosts(as_json)
+        return
+    if [into is None, checked is None, not tried].count(False) != 1:
+        raise GhashgenError(
+            "vendor takes --into FOLDER, --check FOLDER or --try HOST", "give one of them"
+        )
+    if source and not tried:
+        raise GhashgenError("--source needs --try", "add it, or leave out --source")
+    if tried:
+        _require_trial(add, dry_run, force, host_name)
+        host_name = tried
     words = _words(click.get_current_context())
     if checked is not None:
-        _check(checked, words, as_json)
+        check(checked, words, as_json)
         return
-    assert into is not None
-    if add:
-        _add(into, choice, recommended, use_name)
+    if add and into:
+        _add(into, choice, recommended, use_name, host_name)
         return
-    if choice == Choice() and not recommended:
+    if into and choice == Choice() and not recommended and not host_name:
         _again(into, words)
         return
-    found = _kernels(choice, recommended, use_name)
+    found = _kernels(choice, recommended, use_name, host_name)
+    host = host_of(host_name)
+    if host.wanted:
+        host.wanted.require(found.kernels, host.name)
+    prefix, table_align = prefix or host.prefix, table_align or host.table_align
+    syntax = syntax or host.syntax
     where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
-    host = hosts()[DEFAULT]
-    order = vendoring.Order(found.kernels, where, host, words, threads, unproved, recommended)
+    any_cpu = recommended or dispatcher or host.wanted is not None
+    order = vendoring.Order(
+        *(found.kernels, where, host, words, threads, unproved, any_cpu, not no_build_files)
+    )
+    if tried:
+        show_trial(
+            trial.run(order, source, reprove, lambda line: click.echo(line, err=True)), as_json
+        )
+        return
+    assert into is not None
     with progress("generate", len(found.kernels)) as advance:
         prepared = vendoring.prepare(order, into, force, advance)
     planned = evidence.plan(prepared.artefacts, order.elf, reprove)
-    _say_plan(planned)
+    say_plan(planned)
     if dry_run:
-        _say_dry_run(prepared, planned, into, as_json)
+        say_dry_run(prepared, planned, into, as_json)
         return
     with progress("prove", len(planned.unrecorded)) as advance:
         known = evidence.prove(planned, unproved, advance)
     fates = vendoring.write(prepared, known, into, force)
     if any(prepared.callers):
         say_left_out(prepared.entries)
-    if not recommended:
+    if not recommended and not (host.wanted and not choice.name):
         say_twins(choice, found)
     for name in prepared.idle:
         click.echo(f"{name}: called by {vendoring.IDLE}", err=True)
@@ -159,60 +229,30 @@ def COMMAND(
         return
     kernels = counted(len(names) - len(unknown), "proved kernel")
     kernels += f", {len(unknown)} NOT PROVED" if unknown else ""
-    click.echo(f"{kernels} in {into}: {_sum(list(fates.values()))}; VENDORED says how to build")
+    click.echo(f"{kernels} in {into}: {sum_of(list(fates.values()))}; VENDORED says how to build")
     if gone := [name for name, fate in fates.items() if fate == vendoring.REMOVED]:
         click.echo(f"removed: {', '.join(gone)}")
 
 
-def _kernels(choice: Choice, recommended: bool, use_name: str) -> Selection[Point]:
+def _require_trial(add: bool, dry_run: bool, force: bool, host_name: str) -> None:
+    """Refuse options that a trial has no use for, because it writes nothing that stays."""
+    given = {"--add": add, "--dry-run": dry_run, "--force": force, "--host": host_name}
+    if odd := next((name for name, value in given.items() if value), ""):
+        raise GhashgenError(f"--try takes no {odd}", "leave it out")
+
+
+def _kernels(choice: Choice, recommended: bool, use_name: str, host_name: str) -> Selection[Point]:
     """Return the kernels that these options choose."""
+    wanted = host_of(host_name).wanted
+    if wanted is not None and not choice.name:
+        return kernels_of(wanted, choice, use_name)
     if recommended:
         return Selection(kernels_for_every_cpu(choice, use_name))
     if use_name:
-        raise GhashgenError("--use needs --recommended", "add it, or leave out --use")
-    return chosen_kernels(choice)
-
-
-def _say_dry_run(
-    prepared: vendoring.Prepared, planned: evidence.Plan, into: Path, as_json: bool
-) -> None:
-    """Say what would become of each file but VENDORED, whose text depends on the proofs."""
-    fates = vendoring.fates(prepared.files, into)
-    if as_json:
-        print_json(
-            {
-                "into": str(into),
-                "dry_run": True,
-                "files": fates,
-                "kernels": [artefact.kernel.name for artefact in prepared.artefacts],
-                "to_prove": [built.name for built in planned.unrecorded],
-            }
+        raise GhashgenError(
+            "--use needs --recommended or --host", "add one of them, or leave out --use"
         )
-        return
-    show(Table(f"what would become of {into}", ("file", "would be"), tuple(fates.items())))
-    click.echo(
-        f"{_sum(list(fates.values()))}, and {vendored.NAME}, which follows from the proofs; "
-        "nothing was written or proved",
-        err=True,
-    )
-
-
-def _say_plan(planned: evidence.Plan) -> None:
-    """Say on standard error which kernels are proved now, and why."""
-    if planned.record.why:
-        click.echo(f"no recorded proof counts: {planned.record.why}", err=True)
-    if planned.on_record:
-        total = counted(len(planned.artefacts), "kernel")
-        on_record = f"{len(planned.on_record)} of {total}"
-        click.echo(f"proved already, in {ledger.NAME}: {on_record}", err=True)
-    if names := [each.name for each in planned.unrecorded]:
-        cached = "" if planned.fresh else ", or from the cache"
-        click.echo(f"to prove now{cached}: {', '.join(names)}", err=True)
-
-
-def _sum(fates: list[str]) -> str:
-    counts = {fate: fates.count(fate) for fate in vendoring.FATES}
-    return ", ".join(f"{n} {fate}" for fate, n in counts.items() if n)
+    return chosen_kernels(choice)
 
 
 def _words(context: click.Context) -> tuple[str, ...]:
@@ -284,15 +324,15 @@ def _again(into: Path, words: tuple[str, ...]) -> None:
     _run((*record.options, *(word for word in words if word not in record.options)))
 
 
-def _add(into: Path, choice: Choice, recommended: bool, use_name: str) -> None:
+def _add(into: Path, choice: Choice, recommended: bool, use_name: str, host_name: str) -> None:
     """Make the folder's kernels and the chosen ones, all as the folder's are made."""
-    if choice == Choice() and not recommended:
+    if choice == Choice() and not recommended and not host_name:
         raise GhashgenError("--add needs a choice of kernels", _CHOOSE)
     nothing = f"{into} has no {vendored.NAME}, so there is nothing to add to"
     record = _trusted(into, GhashgenError(nothing, "leave out --add"))
     now = click.get_current_context()
     with COMMAND.make_context("vendor", [*record.options]) as then:
-        chosen = choice_options_of(then.params) | {*_RECOMMENDATION}
+        chosen = choice_options_of(then.params) | {"recommended", "use_name"}
         old = _kernels(choice_of(then.params), *(then.params[name] for name in _RECOMMENDATION))
         kept = [word for o in _given(then) if o.name not in chosen for word in _said(o, then)]
     for option in _given(now):
@@ -301,13 +341,17 @@ def _add(into: Path, choice: Choice, recommended: bool, use_name: str) -> None:
         value = now.params[option.name or ""]
         if value is True:
             kept += [word for word in _said(option, now) if word not in kept]
+        elif option.name == "host_name" and not then.params["host_name"]:
+            kept += _said(option, now)
         elif value != then.params[option.name or ""]:
             raise GhashgenError(
                 f"{' '.join(_said(option, now))} is not what {into / vendored.NAME} has, and "
                 "--add makes kernels as the others are made",
                 f"leave out {option.opts[0]}, or vendor into another folder",
             )
-    new = _kernels(choice, recommended, use_name)
+    if (recommended or then.params["recommended"]) and _DISPATCHER not in kept:
+        kept.append(_DISPATCHER)
+    new = _kernels(choice, recommended, use_name, host_name or then.params["host_name"])
     kernels = dict.fromkeys((*old.kernels, *new.kernels))
     for kernel in kernels:
         if kernel not in catalogue():
@@ -316,34 +360,3 @@ def _add(into: Path, choice: Choice, recommended: bool, use_name: str) -> None:
                 "give the options for all kernels in one call, without --add",
             )
     _run([word for kernel in kernels for word in ("--name", kernel.name)] + kept)
-
-
-def _check(folder: Path, words: tuple[str, ...], as_json: bool) -> None:
-    """Report for each file whether it is what this version makes."""
-    if words:
-        raise GhashgenError(
-            f"--check takes no {words[0]}", "leave it out; VENDORED has the options"
-        )
-    record = vendored.read(folder)
-    if record is None:
-        raise GhashgenError(
-            f"{folder} has no {vendored.NAME}", "write it: ghashgen vendor --into FOLDER --name …"
-        )
-    states = vendored.states(folder, record, vendoring.this_maker())
-    wrong = [name for name, state in states.items() if state != vendored.UNCHANGED]
-    if as_json:
-        print_json({"folder": str(folder), "files": states})
-    else:
-        files = counted(len(states), "file")
-        show(Table(f"{files} in {folder}", ("file", "state"), tuple(states.items())))
-    if wrong:
-        raise GhashgenError(
-            f"{folder} is not what this version makes: {wrong[0]} is {states[wrong[0]]}"
-            + (f", {len(wrong) - 1} more" if wrong[1:] else ""),
-            f"run ghashgen vendor --into {folder} (with --force if it was edited)",
-        )
-    if not as_json:
-        say(
-            f"every file has the SHA-256 that {vendored.NAME} lists, and {vendored.NAME} names "
-            "this ghashgen's version and sources; nothing was made or proved again"
-        )

@@ -1,10 +1,15 @@
 """The type of a host: a tree that kernels are vendored into."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import families, functions_of
 from ghashgen.kernels.target import Target
+from ghashgen.output.hosts.trial import Trial
+from ghashgen.support.errors import GhashgenError
 
 BUILD_FILES: Mapping[str, str] = MappingProxyType(
     {
@@ -18,8 +23,39 @@ BUILD_FILES: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """The kernels that a host takes: by default those of `vendor --recommended` for this use."""
+
+    family: str
+    use: str
+    axes: Mapping[str, tuple[Any, ...]]
+    """Values of axes that the caller does not restrict."""
+    functions: frozenset[str]
+    """What each kernel must export, because the host's files call it."""
+    instead: Mapping[str, Any] = field(default_factory=dict)
+    """Values of axes in which the host's kernels differ from those that the rule names."""
+
+    def require(self, kernels: Sequence[Point], host: str) -> None:
+        """Refuse kernels of which the host's files could not be built.
+
+        Raises:
+            GhashgenError: says what is missing.
+        """
+        own = [kernel for kernel in kernels if kernel.family == self.family]
+        lacking = [kernel.name for kernel in own if self.functions - {*functions_of(kernel)}]
+        if own and not lacking:
+            return
+        title, needed = families()[self.family].title, " and ".join(sorted(self.functions))
+        raise GhashgenError(
+            f"host {host} needs kernels of {title} that export {needed}, and "
+            + (f"{lacking[0]} does not" if lacking else "you chose none"),
+            "leave the choice of kernels to the host, or choose such kernels",
+        )
+
+
+@dataclass(frozen=True)
 class Host:
-    """Where a host wants files, and how it builds them."""
+    """What a host needs and gets, where it wants files, and how it builds them."""
 
     name: str
     title: str
@@ -27,7 +63,27 @@ class Host:
     """Maps a file's path in the folder of `ghashgen generate` to its path in the host's folder."""
     build: Callable[[Sequence[str], Target], tuple[str, ...]]
     """Returns the command lines that build the objects, given the files' paths below the folder."""
-    files: Mapping[str, str]
-    """Templates of the files that the host adds, by path below its folder. In a path, {library}
-    stands for the folder's name in C, which is ghashgen behind the prefix.
+    build_files: Mapping[str, str] = field(default_factory=lambda: BUILD_FILES)
+    """Templates of the build files, by path below the host's folder. In a path, {library} stands
+    for the folder's name in C, which is ghashgen behind the prefix.
     """
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Templates of the other files that the host adds, by path in the same way."""
+    test: str = ""
+    """The path of the test among `files`, which build files then run."""
+    needs: tuple[str, ...] = ()
+    """What the host's build takes, in words."""
+    gets: str = ""
+    """What the host can call then, in words."""
+    prefix: str = ""
+    """What symbols begin with, if the caller says nothing else."""
+    table_align: int = 0
+    """The alignment of tables in bytes that the host promises; 0 for what kernels need."""
+    syntax: str = ""
+    """The syntax of the kernels, if the caller says nothing else."""
+    wanted: Wanted | None = None
+    """The kernels that it takes, or None for whatever the caller chooses."""
+    trial: Trial | None = None
+    """How to try the kernels in the host's own sources, if that is known."""
+    values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}
+    """Returns what the templates need to know of the kernels."""

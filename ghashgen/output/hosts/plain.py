@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from ghashgen.kernels.target import Target
-from ghashgen.output.hosts.core import BUILD_FILES, Host
+from ghashgen.output.hosts.core import Host
 
 
 def _place(file: str) -> str:
@@ -24,4 +24,11 @@ def _build(files: Sequence[str], target: Target) -> tuple[str, ...]:
     return tuple(lines)
 
 
-HOST = Host("plain", "a folder of files", _place, _build, BUILD_FILES)
+HOST = Host(
+    name="plain",
+    title="a folder of files: the kernels that you choose, and files that build them",
+    place=_place,
+    build=_build,
+    needs=("NASM, or with --syntax gas a C compiler", "for a dispatcher GCC or Clang, C11"),
+    gets="the functions of your kernels, by ghashgen.h",
+)

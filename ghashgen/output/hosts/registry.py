@@ -1,4 +1,4 @@
-"""Finds the hosts: every module of `output.hosts`, besides the type and this one, exports HOST."""
+"""Finds the hosts: every module of `output.hosts`, besides the types and this one, exports HOST."""
 
 from collections.abc import Mapping
 
@@ -11,4 +11,4 @@ DEFAULT = "plain"
 
 def hosts() -> Mapping[str, Host]:
     """Return every host by name, sorted."""
-    return found(package, "HOST", besides=("core", "registry"))
+    return found(package, "HOST", besides=("core", "registry", "trial"))

@@ -1,0 +1,35 @@
+"""A program or library in C that wants AES-GCM: seal and open, with a test and a page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ghashgen.kernels.core import Keyed, Point
+from ghashgen.output.hosts import plain
+from ghashgen.output.hosts.core import Wanted
+from ghashgen.output.vectors import MOST, vectors
+
+_FAMILY = "gcm"
+
+
+def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
+    own = (kernel for kernel in kernels if kernel.family == _FAMILY)
+    sizes = {kernel.key_bytes for kernel in own if isinstance(kernel, Keyed)}
+    return {"keys": [vectors(size) for size in sorted(sizes)], "most": MOST}
+
+
+HOST = replace(
+    plain.HOST,
+    name="c",
+    title="C: AES-GCM for any CPU, with a test",
+    files={"{library}_test.c": "hosts/c/test.c.j2", "{library}.md": "hosts/c/page.md.j2"},
+    test="{library}_test.c",
+    needs=(
+        "GCC or Clang, C11",
+        "NASM, or --syntax gas",
+        "one of CMake 3.16, Meson 0.64 and GNU make",
+    ),
+    gets="AES-GCM by ghashgen_gcm_dispatch.h: set up a key, seal, open, wipe",
+    wanted=Wanted(_FAMILY, "mixed", {"key": (128, 192, 256)}, frozenset({"seal", "open"})),
+    values=_values,
+)

@@ -1,0 +1,75 @@
+"""GNU nettle: its gcm_aes functions by our kernels, in its own build."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from ghashgen.kernels.core import Keyed, Point
+from ghashgen.output.hosts import plain
+from ghashgen.output.hosts.core import BUILD_FILES, Wanted
+from ghashgen.output.hosts.trial import Edit, Trial
+
+_FAMILY = "gcm"
+_FRAGMENT = "{library}.mk"
+
+
+def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
+    own = (kernel for kernel in kernels if kernel.family == _FAMILY)
+    sizes = {kernel.key_bytes for kernel in own if isinstance(kernel, Keyed)}
+    return {"key_bits": [8 * size for size in sorted(sizes)]}
+
+
+TRIAL = Trial(
+    package="nettle",
+    marks=("Makefile.in", "configure", "gcm-aes128.c", "testsuite/gcm-test.c"),
+    folder="ghashgen",
+    edits=(
+        Edit(
+            "Makefile.in",
+            "$(OPT_NETTLE_SOURCES:.c=.$(OBJEXT)) $(OPT_NETTLE_OBJS)",
+            "include $(srcdir)/ghashgen/nettle.mk",
+        ),
+    ),
+    programs={"make": "make", "m4": "m4", "ar": "binutils", "nm": "binutils"},
+    # Debian's patches make aclocal.m4 newer than what autoconf made of it.
+    configure="touch aclocal.m4 && touch configure stamp-h.in config.h.in && ./configure "
+    "--disable-public-key --disable-documentation --disable-openssl",
+    make="make",
+    tests=("make check", "make ghashgen-check"),
+    passed=r"All [1-9]\d* tests passed|\d+ messages agree .*",
+    watched='make -C testsuite check TS_ALL="gcm-test"',
+    library="libnettle.a",
+    measure="hosts/nettle/measure.c.j2",
+    flags=("-I.",),
+)
+
+HOST = replace(
+    plain.HOST,
+    name="nettle",
+    title="GNU nettle 3.8: gcm_aes128, gcm_aes192 and gcm_aes256 by our kernels",
+    build=lambda files, target: ("make -C ..",),
+    build_files=MappingProxyType(
+        {_FRAGMENT: BUILD_FILES[_FRAGMENT], "nettle.mk": "hosts/nettle/build.mk.j2"}
+    ),
+    files={
+        "gcm-aes-ghashgen.c": "hosts/nettle/glue.c.j2",
+        "nettle-test.c": "hosts/nettle/test.c.j2",
+        "ghashgen.md": "hosts/nettle/page.md.j2",
+    },
+    needs=("nettle's sources, and what its build takes: GCC or Clang, GNU make, m4", "NASM"),
+    gets="the speed of our kernels behind nettle's own functions; other CPUs keep nettle's code",
+    wanted=Wanted(
+        _FAMILY,
+        "parts",
+        {"key": (128, 192, 256)},
+        frozenset({"encrypt", "decrypt", "hash"}),
+        instead={"segments": True, "messages": False, "short": False},
+    ),
+    # Its test refuses others in libnettle.a; these it takes for functions of its own.
+    prefix="_nettle_",
+    # That of struct gcm_key.
+    table_align=8,
+    trial=TRIAL,
+    values=_values,
+)
