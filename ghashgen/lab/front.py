@@ -72,8 +72,13 @@ def fast_claim(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
         "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
         "run back to back.",
         *(_slower(side, found) for side, found in sides),
-        _slower_where("Dependent calls are", ((s, found, s.chained) for s, found in sides)),
-        _slower_where("Pieces of 16 bytes are", ((s, found, PIECES[0]) for s, found in sides)),
+        _slower_where(
+            "Dependent calls are slower at some lengths",
+            ((s, found, s.chained) for s, found in sides),
+        ),
+        _slower_where(
+            "Pieces of 16 bytes are slower", ((s, found, PIECES[0]) for s, found in sides)
+        ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
     return _item(f"**Fast.** {' '.join(text for text in told if text)}")
@@ -171,7 +176,7 @@ def _slower_where(what: str, found: Iterable[tuple[Side, Sequence[Standing], str
         slow = [one for one in standings if _least(one, side, mode) < 1]
         if slow:
             told.append(f"{side.title} on {_and([one.record.title for one in slow])}")
-    return f"{what} slower at some lengths: {_and(told)}." if told else ""
+    return f"{what}: {_and(told)}." if told else ""
 
 
 def _least(one: Standing, side: Side, mode: str) -> float:
