@@ -70,6 +70,24 @@
  * instructions need. Ask once per process, because CPUID takes microseconds under a hypervisor.
  * Kernels of abi win64 follow the Microsoft x64 calling convention, the others System V.
  *
+ * CPUID bits of the features (leaf 7: subleaf 0). Where a mask of XCR0 is given, all its bits must be
+ * set: then the operating system saves the registers. Read XCR0 by XGETBV with ECX = 0, and only if
+ * CPUID has OSXSAVE (leaf 1, ECX bit 27).
+ *   sse2       leaf 1, EDX bit 26
+ *   ssse3      leaf 1, ECX bit 9
+ *   sse4_1     leaf 1, ECX bit 19
+ *   pclmulqdq  leaf 1, ECX bit 1
+ *   aesni      leaf 1, ECX bit 25
+ *   avx        leaf 1, ECX bit 28; XCR0 & 0x06
+ *   avx2       leaf 7, EBX bit 5; XCR0 & 0x06
+ *   avx512f    leaf 7, EBX bit 16; XCR0 & 0xE6
+ *   avx512bw   leaf 7, EBX bit 30; XCR0 & 0xE6
+ *   avx512vl   leaf 7, EBX bit 31; XCR0 & 0xE6
+ *   avx512dq   leaf 7, EBX bit 17; XCR0 & 0xE6
+ *   vpclmulqdq leaf 7, ECX bit 10; XCR0 & 0x06
+ *   vaes       leaf 7, ECX bit 9; XCR0 & 0x06
+ *   gfni       leaf 7, ECX bit 8
+ *
  * SPDX-License-Identifier: MIT OR CC0-1.0
  */
 #ifndef GHASHGEN_KERNELS_H

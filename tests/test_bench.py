@@ -115,7 +115,7 @@ def test_a_wrong_kernel_ends_the_run_with_its_name(folder: Path, as_cpu: str) ->
         return
     arguments = {"peers": ("portable",), "modes": ("throughput",), "runs": 1}
     assert bench(kernels, sizes=(16, 64), effort=ANY, out_dir=folder, **arguments).cells
-    with pytest.raises(GhashgenError, match="wrong48 gives a wrong GHASH of 48 bytes"):
+    with pytest.raises(GhashgenError, match="wrong48 gives a wrong GHASH for 48 bytes"):
         bench(kernels, sizes=(16, 48, 64), effort=ANY, out_dir=folder, **arguments)
 
 

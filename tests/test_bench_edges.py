@@ -134,7 +134,7 @@ def test_what_is_wrong_in_a_mode_of_ghash_ends_the_run(
     if left_out(as_cpu, kernel, folder):
         return
     assert measured(kernel, folder, HASH, ("throughput",)).cells
-    with pytest.raises(GhashgenError, match=f"{kernel.name} gives a wrong GHASH of {size} bytes"):
+    with pytest.raises(GhashgenError, match=f"{kernel.name} gives a wrong GHASH for {size} bytes"):
         measured(kernel, folder, HASH, (mode,))
 
 
@@ -179,7 +179,7 @@ def test_what_is_wrong_in_a_mode_of_aes_gcm_ends_the_run(
         assert kernel.name in measured(kernel, folder, AES_GCM, (mode,)).missing
         return
     assert measured(kernel, folder, AES_GCM, (function,)).cells
-    with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM of 16 bytes"):
+    with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM for 16 bytes"):
         measured(kernel, folder, AES_GCM, (mode,))
 
 

@@ -80,7 +80,7 @@ def test_what_is_wrong_is_not_measured(way: str, folder: Path, tmp_path: Path) -
     if lacking(NEEDS):
         assert measured(fault, [way], folder, JUDGED).missing
         return
-    with pytest.raises(GhashgenError, match=f"faulty {way} gives a wrong result of {JUDGED} bytes"):
+    with pytest.raises(GhashgenError, match=f"{way} gives a wrong result for {JUDGED} bytes"):
         measured(fault, [way], folder, JUDGED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -153,6 +154,14 @@ def test_a_planted_instruction_is_seen(isa: str, planted: str, feature: str) -> 
 
 def test_every_feature_is_one_that_the_harness_can_ask_for() -> None:
     assert {name for kernel in catalogue() for name in expected(kernel)} <= set(FEATURES)
+
+
+def test_the_header_says_where_cpuid_has_each_feature() -> None:
+    header = (FOLDER / "ghashgen.h").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^ \*   (\w+) +(leaf .*)$", header, re.MULTILINE))
+    assert told.keys() == {name for kernel in catalogue() for name in expected(kernel)}
+    assert told["ssse3"] == "leaf 1, ECX bit 9"
+    assert told["avx512vl"] == "leaf 7, EBX bit 31; XCR0 & 0xE6"
 
 
 def test_the_wide_set_of_ymm_registers_names_avx2() -> None:

@@ -225,7 +225,7 @@ def test_a_peer_with_a_wrong_result_is_named(as_cpu: str, tmp_path: Path) -> Non
     if left_out(as_cpu, kernel, tmp_path):
         return
     given = load_objects(listed(tmp_path))
-    with pytest.raises(GhashgenError, match="given gives a wrong GHASH of 16 bytes"):
+    with pytest.raises(GhashgenError, match="given gives a wrong GHASH for 16 bytes"):
         bench([], (), (16,), ("throughput",), 1, effort=ANY, out_dir=tmp_path / "out", given=given)
 
 
@@ -241,8 +241,8 @@ def test_a_function_that_is_not_in_the_files_is_refused(tmp_path: Path) -> None:
     [
         ({"way": "libfoo"}, "no way is called 'libfoo'"),
         ({"needs": ["amx"]}, "no CPU feature is called 'amx'"),
-        ({"files": ["absent.o"]}, "absent.o is no file"),
-        ({"name": "a b"}, "a peer's name is letters"),
+        ({"files": ["absent.o"]}, "absent.o is not a file"),
+        ({"name": "a b"}, "a peer's name is made of letters"),
         ({"nmae": "x"}, r"peer\[0\]: unknown key 'nmae'"),
         ({"needs": "avx"}, r"peer\[0\].needs: expected a list, got str"),
     ],

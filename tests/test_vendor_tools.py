@@ -38,7 +38,7 @@ MAKE = """GHASHGEN_OUT := build
 include third_party/ghashgen/ghashgen.mk
 
 build/program: program.c $(GHASHGEN_LIBRARY)
-\t$(CC) $(GHASHGEN_CFLAGS) $^ $(GHASHGEN_LIBS) -o $@
+\t$(CC) $(GHASHGEN_CFLAGS) $< $(GHASHGEN_LIBS) -o $@
 """
 PKG_CONFIG = """
 make -f third_party/ghashgen/ghashgen.mk

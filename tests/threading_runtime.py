@@ -20,7 +20,7 @@ HARNESS = project_root() / "harness"
 ENTRIES = tuple(manifest.load(project_root() / "generated").values())
 SECONDS = 300
 STRESS = int(os.environ.get("GHASHGEN_STRESS", "1"))
-"""How many times as much the tests do that could go on for ever: docs/threads.md."""
+"""How many times as much the tests do that could go on for ever: docs/validation.md."""
 LONGEST = 24 * 3600
 """Seconds that a driver may run, however much it does: poll() waits for no more than 2^31 ms."""
 

@@ -12,7 +12,7 @@ machine by name.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
@@ -203,6 +203,8 @@ class Arch:
     """The file of that folder that detects features without the rest of the harness, for the
     emitted dispatcher; or "".
     """
+    cpuid: Mapping[str, str] = field(default_factory=dict)
+    """Where CPUID has each feature, in words, for the header of a folder."""
     machines: tuple[str, ...] = ()
     """Its names in `platform.machine`."""
     triple: str = ""

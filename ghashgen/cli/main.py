@@ -143,7 +143,7 @@ def _outline(verb: str, option: str) -> click.Command | None:
 )
 @click.version_option(__version__, prog_name="ghashgen")
 def cli() -> None:
-    """Generate, prove, validate and measure kernels of AES-GCM, GHASH and POLYVAL."""
+    """Generate, prove, validate and measure kernels of AES-GCM, AES-CTR, GHASH and POLYVAL."""
 
 
 def main() -> None:

@@ -1,13 +1,13 @@
 """README's summary: three claims, each with its figures and its limit, and one short table."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ghashgen.lab.reached import REACHED, verdicts
+from ghashgen.lab.reached import REACHED, Verdict, verdicts
 from ghashgen.lab.standing import MARK, Pair, Standing, figure, markdown_table, wrapped
-from ghashgen.records.core import size_name
+from ghashgen.records.core import PIECES, size_name
 from ghashgen.records.goals import Book
-from ghashgen.support.wording import counted
 
 LONG = 1024
 """Messages of so many bytes and more are the claim's first figure."""
@@ -18,7 +18,7 @@ SIZES = (64, 16384)
 COLUMNS = (
     *("function", "CPU", ">every length"),
     *(f">at {size_name(size)}" for size in SIZES),
-    ">each call waits",
+    ">dependent calls",
 )
 
 NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
@@ -49,7 +49,10 @@ def proved_claim(sentence: str, trusted_lines: int) -> str:
     )
 
 
-OLD = f"{MARK} Some kernels had other code when measured; [results](docs/results.md) mark them."
+OLD = (
+    f"{MARK} The code of some kernels has changed since. [results.md](docs/results.md) marks their "
+    "rows."
+)
 
 
 def fast_claim(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
@@ -61,13 +64,21 @@ def fast_claim(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
     every = [(side, _every(found, side)) for side, found in sides]
     long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
     sizes = [size for _, pairs in every for size, _ in pairs]
+    at_length = [one for one in long if one[1]]
     told = (
-        _times([one for one in long if one[1]], f"For messages of {size_name(LONG)} and more,"),
-        _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
-        f"We measured on {_cpus(sides)} only.",
-        "*Limit:* each figure is for the kernel that `ghashgen recommend` names for the length, in "
-        "calls back to back.",
+        _times(at_length, f"From {size_name(LONG)} up,")
+        or _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
+        f"We measured {_cpus(sides)}.",
+        "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
+        "run back to back.",
         *(_slower(side, found) for side, found in sides),
+        _slower_where(
+            "Dependent calls are slower at some lengths",
+            ((s, found, s.chained) for s, found in sides),
+        ),
+        _slower_where(
+            "Pieces of 16 bytes are slower", ((s, found, PIECES[0]) for s, found in sides)
+        ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
     return _item(f"**Fast.** {' '.join(text for text in told if text)}")
@@ -77,11 +88,11 @@ def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     """Return the claim about adoption."""
     names = [f"`{isa}`" for isa in sorted(set(isas))]
     return _item(
-        "**Easy to adopt.** You copy one assembly file and a C header, and build them with your "
-        "own tools. A kernel needs no library, allocates nothing and keeps no global state. "
-        f"{kernels} kernels are checked in, for {_and(names)}. *Limit:* a kernel does not check "
-        "the CPU; you do, or the [C dispatcher](docs/dispatch.md) does. AArch64 kernels are run in "
-        "an emulator, and not proved."
+        "**Easy to adopt.** A kernel is one assembly file and a C header, which you build with "
+        "your own tools. It needs no library, allocates nothing and keeps no global state. "
+        f"The {kernels} kernels are for the instruction sets {_and(names)}. *Limit:* a kernel "
+        "does not check the CPU. Check it yourself, or call the [C dispatcher](docs/dispatch.md). "
+        "AArch64 kernels are tested in an emulator, and not proved."
     )
 
 
@@ -92,9 +103,9 @@ def table(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
         return ""
     title = wrapped(
         "Each figure is the time of the fastest other library divided by ours. Brackets give our "
-        "core cycles per call, or per byte (/B). In the last column, each call waits for the one "
-        "before. AES-GCM seals whole messages with 12 bytes of AAD. Its ranges cover 128-bit and "
-        "256-bit keys; single lengths are for 128-bit keys."
+        "core cycles per call, or per byte (/B). Of dependent calls, each needs the result of the "
+        "one before. AES-GCM seals whole messages with 12 bytes of AAD. Its ranges cover 128-bit "
+        "and 256-bit keys; single lengths are for 128-bit keys."
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
@@ -142,7 +153,7 @@ def _cpus(sides: Sequence[tuple[Side, Sequence[Standing]]]) -> str:
     found = []
     for cpu, shown in titles.items():
         there = [name for name, cpus in of.items() if cpu in cpus]
-        alone = "" if len(there) == len(of) else f" ({_and(there)} alone)"
+        alone = "" if len(there) == len(of) else f" ({_and(there)} only)"
         found.append(f"{max(shown, key=len)}{alone}")
     return _and(found)
 
@@ -156,6 +167,21 @@ def _slower(side: Side, standings: Iterable[Standing]) -> str:
         if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
             found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
     return f"{side.title} is slower {_and(found)}." if found else ""
+
+
+def _slower_where(what: str, found: Iterable[tuple[Side, Sequence[Standing], str]]) -> str:
+    """Return on which CPUs functions are slower in a mode, at some length."""
+    told = []
+    for side, standings, mode in found:
+        slow = [one for one in standings if _least(one, side, mode) < 1]
+        if slow:
+            told.append(f"{side.title} on {_and([one.record.title for one in slow])}")
+    return f"{what}: {_and(told)}." if told else ""
+
+
+def _least(one: Standing, side: Side, mode: str) -> float:
+    ratios = (round(both.ratio, 2) for _, both in _pairs(one, mode, side.keys))
+    return min(ratios, default=math.inf)
 
 
 def _range(pairs: Pairs) -> str:
@@ -173,15 +199,18 @@ def _title(one: Standing, side: Side) -> str:
 
 def goals_note(standings: Sequence[Standing], book: Book) -> str:
     """Return how many of the project's goals are reached; nothing where no CPU has any."""
-    found = []
+    found: list[Verdict] = []
     for one in standings:
         if goals := book.of(one.record.results.machine.features):
             found += [each for each in verdicts(one, goals) if each.shares]
     if not found:
         return ""
     reached = sum(each.said == REACHED for each in found)
-    goal = counted(len(found), "goal")
-    return f"We reach {reached} of {goal} that we set for AES-GCM before we measured it."
+    goal = "speed goal" if len(found) == 1 else "speed goals"
+    return wrapped(
+        f"We set {len(found)} [{goal}](docs/results.md#goals-of-aes-gcm) for AES-GCM before we "
+        f"measured it, and reached {reached}."
+    )
 
 
 def _and(items: Sequence[str]) -> str:

@@ -46,8 +46,8 @@ def measured_parts(
         yield "## Goals of AES-GCM"
         yield wrapped(
             "The goals were set before the measurement, for messages sealed back to back with 12 "
-            "bytes of AAD. A goal is a ratio, and on one core also a number of cycles; the table "
-            "says by how much the worse of the two is missed. Below each CPU's name are the cycles "
+            "bytes of AAD. A goal is a ratio and, on one core, also a number of cycles. If both "
+            "are missed, the table gives the larger miss. Below each CPU's name are the cycles "
             "of the kernel that `ghashgen recommend` names. What ports allow is in "
             "[model.md](model.md)."
         )
@@ -79,9 +79,9 @@ def _legend() -> str:
         "without AAD, lengths and tag.",
         f"{MARK}: the kernel's code has changed since it was measured.",
         "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
-        "that have one kernel. Its cycles are those of the first and the last "
-        "length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, 594 "
-        "and 1518 bytes at 7 : 4 : 1.",
+        "for which `recommend` names the same kernel. Its cycles are those of the first and the "
+        "last length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, "
+        "594 and 1518 bytes at 7 : 4 : 1.",
         "**pieces**: one message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 "
         "bytes, 1 KiB or 16 KiB, begin and end included.",
     )
@@ -142,8 +142,8 @@ def _measured_on(one: Standing) -> str:
     less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
     own = len(one.changed)
     old = (
-        f" {counted(own, 'kernel')} had other code when measured than is checked in now. The "
-        "chart may show them too."
+        f" The code of {counted(own, 'kernel')} has changed since this measurement. The chart may "
+        "show them too."
         if own
         else ""
     )

@@ -265,8 +265,9 @@ def _proved_text(proved: Proved | None, which: str) -> str:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
     text = (
         f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
-        f"key, state, message and length. Its {proved.theorems} theorems cover the result, memory "
-        "accesses, constant time, the calling convention and `--wipe`."
+        "key, state, message and length. Each exported function has one theorem about each of "
+        "these: result, memory accesses, constant time, calling convention and, with `--wipe`, "
+        f"secrets left behind. That makes {proved.theorems} theorems."
     )
     if proved.unrecorded:
         more = counted(len(proved.unrecorded), "more checked-in kernel")
@@ -319,8 +320,8 @@ def _costs_text(costs: tuple[Cost, ...]) -> str:
         rows.append((isa, str(blocks), *("–" if c is None else _cell(c) for c in cells)))
     title = wrapped(
         "Instructions per 16-byte block of the group loop, counted in the bytes; in brackets, the "
-        "carry-less products among them. Each cell is the checked-in GHASH kernel of its kind "
-        "with the fewest:"
+        "carry-less products among them. Each cell shows the checked-in GHASH kernel of its kind "
+        "that has the fewest instructions:"
     )
     columns = ("ISA", ">blocks per group", *(f">{name}" for name in MULTIPLIES))
     return f"{title}\n\n" + markdown_table(columns, rows)

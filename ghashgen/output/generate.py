@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from ghashgen.arch.registry import arches
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
@@ -103,11 +104,19 @@ def header(entries: Sequence[manifest.Entry], library: str, record: str = manife
         .render(
             entries=entries,
             notes=_notes(entries),
+            cpuid=_cpuid(entries),
             families=families(),
             library=library,
             record=record,
         )
     )
+
+
+def _cpuid(entries: Sequence[manifest.Entry]) -> dict[str, str]:
+    """Return where CPUID has the features that these kernels need."""
+    needed = {feature for entry in entries for feature in entry.cpu_features}
+    every = {name: at for arch in arches().values() for name, at in arch.cpuid.items()}
+    return {name: at for name, at in every.items() if name in needed}
 
 
 def _notes(entries: Sequence[manifest.Entry]) -> list[str]:

@@ -6,7 +6,7 @@ Instruction sets are in `sets/`, syntaxes in `syntax/`, cores and their ports in
 from ghashgen.arch.core import Arch
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.decoder import DECODER
-from ghashgen.arch.x86_64.features import DETECTED, DETECTION
+from ghashgen.arch.x86_64.features import CPUID, DETECTED, DETECTION
 from ghashgen.arch.x86_64.formats import FORMATS
 from ghashgen.arch.x86_64.frame import FRAME
 from ghashgen.arch.x86_64.jumps import JUMPS
@@ -25,6 +25,7 @@ ARCH = Arch(
     syntax="nasm",
     features=DETECTED,
     detection=DETECTION,
+    cpuid=CPUID,
     machines=("x86_64", "AMD64"),
     triple="x86_64-linux-gnu",
     frame=FRAME,

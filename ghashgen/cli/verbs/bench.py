@@ -73,7 +73,9 @@ def _every(what: str) -> tuple[str, ...]:
 @click.option("--runs", type=click.IntRange(1), help="Number of processes, run one after another.")
 @core_option
 @click.option("--quick", is_flag=True, help="Take a first look: few sizes and samples, one run.")
-@click.option("--every", is_flag=True, help="Show every cell, for any number of subjects.")
+@click.option(
+    "--every", is_flag=True, help="Show every figure, however many kernels and peers there are."
+)
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
 @click.option("--record", is_flag=True, help="Write this CPU's record, docs/bench/CPU.json.")

@@ -17,7 +17,9 @@ from ghashgen.support.wording import counted
 @click.command("bench-tool")
 @click.option("--job", is_flag=True, help="Also time a plain make: generate, identities, validate.")
 @click.option(
-    "--emulated", is_flag=True, help="Also time that with every kernel emulated; takes minutes."
+    "--emulated",
+    is_flag=True,
+    help="Also time a plain make with every kernel emulated; takes minutes.",
 )
 @click.option(
     "--proofs", is_flag=True, help="Also time a new proof of every kernel; takes minutes."

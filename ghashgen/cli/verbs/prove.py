@@ -39,7 +39,7 @@ from ghashgen.support.wording import counted
 @click.option(
     "--theorem", default=None, help="Prove the identities with this name, prefix or glob."
 )
-@click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
+@click.option("--report", is_flag=True, help="List each function's theorems.")
 @click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
 @click.option(
     "--check",

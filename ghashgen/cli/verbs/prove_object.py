@@ -60,7 +60,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
     type=click.Path(path_type=Path, dir_okay=False),
     help="TOML file that states what the object should be.",
 )
-@click.option("--symbol", default="", help="Common prefix of the functions' names.")
+@click.option("--symbol", default="", help="With axes: the common prefix of the functions' names.")
 @click.option(
     "--abi",
     default="sysv",
@@ -113,10 +113,10 @@ def COMMAND(
     A checker decides about each function by a certificate, which you give or a search proposes
     (docs/checker.md).
 
-    The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
-    function at many lengths between guard pages, on this CPU or in an emulator, and compares with
-    the specification. GHASH and POLYVAL also run at random points with independent powers.
-    --no-run skips all of this, and the report says so.
+    The run shares only the specification with the proof (SOUNDNESS.md, section 3). A separate
+    process calls every function at many lengths between guard pages, on this CPU or in an
+    emulator, and compares with the specification. GHASH and POLYVAL also run at random points with
+    independent powers. --no-run skips all of this, and the report says so.
     """
     if not obj.is_file():
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")

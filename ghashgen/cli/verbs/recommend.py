@@ -97,8 +97,8 @@ def COMMAND(
     """Name the kernel to take on a CPU, its speed beside other libraries', its sizes, and why.
 
     It is the one with the least code among those within 5% of the fastest. The C dispatcher,
-    README and the report take the same. Nothing is measured or built: the figures are recorded
-    ones, for this kind of CPU or the nearest.
+    README and the report make the same choice. Nothing is measured or built: the figures are
+    recorded ones, for this kind of CPU or the nearest.
     """
     question = _question(family, given)
     use = _use(question, use_name, messages, size)

@@ -57,13 +57,13 @@ def _uses() -> str:
     type=click.Choice(SPACES),
     default="catalogue",
     show_default=True,
-    help="Kernels to measure; wide adds those one axis away, and every block count.",
+    help="Kernels to measure; wide adds those that differ in one axis, and every block count.",
 )
 @click.option(
     "--use",
     "named",
     multiple=True,
-    help=f"Decide this use, by family: {_uses()}. Default: all.",
+    help=f"Choose a kernel for this use, by family: {_uses()}. Default: all.",
     shell_complete=one_of(lambda: (use.name for goal in goals().values() for use in goal.uses)),
 )
 @click.option(
@@ -77,7 +77,7 @@ def _uses() -> str:
     "--budget",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="Start no batch after this time; the next call continues.",
+    help="Start no batch of kernels after this time; the next call continues.",
 )
 @click.option(
     "--quick", is_flag=True, help="Take a first look: few sizes and samples, one run of the best."
@@ -97,7 +97,7 @@ def _uses() -> str:
 @click.option(
     "--uarch",
     default="",
-    help="Microarchitecture to model for ISAs that no machine here has.",
+    help="Microarchitecture whose port table ranks kernels that no machine here can run.",
     shell_complete=one_of(uarches),
 )
 @click.option(
@@ -141,9 +141,9 @@ def COMMAND(
 
     The best is the one with the least code among those within 5% of the fastest. The default is
     GHASH, or the first family that has the other options (--family chooses). For AES-GCM and
-    AES-CTR, each use and key size has a best kernel. All kernels are measured coarsely first, then
-    the best again in turns with peers. Results are stored, so the next call continues an
-    interrupted sweep. Kernels for ISAs that no machine here has are ranked by the port model, and
+    AES-CTR, each use and key size has a best kernel. It measures all kernels coarsely, and then the
+    best ones again, in turns with peers. Results are stored, so the next call continues an
+    interrupted sweep. Kernels that no machine here can run are ranked by the port model, and
     marked.
     """
     if in_lab or scheduler:
@@ -169,7 +169,7 @@ def COMMAND(
         print_json(_plain(swept, decisions, left_out, path))
     else:
         _print(swept, decisions, left_out)
-        say(f"{swept.measured} measured now, {swept.kept} in {path} before")
+        say(f"{swept.measured} kernels measured now; {path} already had {swept.kept}")
     if write is not None:
         if swept.out_of_time:
             raise GhashgenError(

@@ -68,7 +68,7 @@ _REPROVE = "--reprove"
 @click.option(
     "--recommended",
     is_flag=True,
-    help="Of these kernels, take those that recommend names for CPUs of no known kind: usually one "
+    help="Of these kernels, take those that recommend would name for an unknown CPU: usually one "
     "of each instruction set.",
 )
 @click.option(
@@ -116,7 +116,9 @@ _REPROVE = "--reprove"
 )
 @click.option("--add", is_flag=True, help="Keep the folder's kernels, and add these.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; write and prove nothing.")
-@click.option("--unproved", is_flag=True, help="Also take kernels that are not proved, and say so.")
+@click.option(
+    "--unproved", is_flag=True, help="Also take kernels that are not proved; VENDORED says so."
+)
 @click.option(
     "--reprove", is_flag=True, help="Prove every kernel now; use no recorded or cached proof."
 )

@@ -175,7 +175,7 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
     functions = {role: symbol for role, symbol in named.items() if symbol}
     peer = PeerObject(row.name, files, row.way, MappingProxyType(functions), row.needs, row.key)
     if not peer.name.isidentifier() or not peer.name.isascii():
-        raise ValueError(f"a peer's name is letters, digits and _, not {peer.name!r}")
+        raise ValueError(f"a peer's name is made of letters, digits and _: not {peer.name!r}")
     arch = host()
     features = tuple(arch.features) if arch else ()
     for what, value, known in (
@@ -186,15 +186,15 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
             raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")
     way = WAYS[peer.way]
     if tuple(functions) not in (way.roles, (*way.roles, *way.other_roles)):
-        roles = ", ".join(way.roles) or "of its own: name none"
+        needs = f"needs the functions {', '.join(way.roles)}" if way.roles else "names no function"
         if way.other_roles:
-            roles += f", and may have {', '.join(way.other_roles)}, all of them"
-        raise ValueError(f"{peer.name}: way {peer.way!r} has functions {roles}")
+            needs += f", and may have all of {', '.join(way.other_roles)}"
+        raise ValueError(f"{peer.name}: way {peer.way!r} {needs}")
     if peer.key not in (_KEYS if way.keyed else (0,)):
-        sizes = "128, 192 or 256" if way.keyed else "of none"
-        raise ValueError(f"{peer.name}: way {peer.way!r} takes a key {sizes}, not of {peer.key}")
+        sizes = "a key of 128, 192 or 256 bits" if way.keyed else "no key"
+        raise ValueError(f"{peer.name}: way {peer.way!r} takes {sizes}, not key = {peer.key}")
     if missing := [file for file in peer.files if not file.is_file()]:
-        raise ValueError(f"{peer.name}: {missing[0]} is no file")
+        raise ValueError(f"{peer.name}: {missing[0]} is not a file")
     own = {role: symbol.format(key=peer.key) for role, symbol in way.symbols.items()}
     return replace(peer, functions=MappingProxyType(own)) if own else peer
 

@@ -260,7 +260,7 @@ def _events(path: Path, plan: str, gathered: _Gathered) -> Iterator[dict[str, An
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
         raise GhashgenError(
-            f"benchmark ended by {name} in {gathered.checking or 'its own code'}",
+            f"the benchmark was ended by {name} in {gathered.checking or 'its own code'}",
             "run ghashgen validate for this kernel",
         )
     if process.returncode not in (0, _WRONG):
@@ -281,8 +281,8 @@ def _take(
             gathered.checking = event["name"]
         case "wrong":
             raise GhashgenError(
-                f"{event['name']} gives a wrong {result} of {event['size']} bytes: "
-                "nothing measured",
+                f"{event['name']} gives a wrong {result} for {event['size']} bytes: "
+                "nothing was measured",
                 "run ghashgen validate for this kernel",
             )
         case "cell":

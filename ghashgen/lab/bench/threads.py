@@ -98,8 +98,8 @@ def bench_threads(
                     missing[event["name"]] = "this CPU lacks " + " ".join(event["features"])
                 case "wrong":
                     raise GhashgenError(
-                        f"{event['name']} gives a wrong result of {event['size']} bytes: nothing "
-                        "measured",
+                        f"{event['name']} gives a wrong result for {event['size']} bytes: "
+                        "nothing was measured",
                         "run ghashgen validate for this kernel",
                     )
                 case "cell":

@@ -65,7 +65,8 @@ def measure(
                 "use a machine that has it",
             )
         raise GhashgenError(
-            "nothing measured: the core was never quiet", "try again, or choose another --core"
+            "nothing was measured: other work disturbed the core all the time",
+            "try again, or choose another --core",
         )
     return combine(study, found, effort.samples)
 

@@ -47,7 +47,9 @@ def read(path: Path, shown: str, session: int | None = None) -> Source:
             runs = max((len(cell.runs) for cell in results.cells), default=0)
             return Source(Record(HERE, runs, "", results), f"{shown}{which}")
         if session is not None:
-            raise GhashgenError(f"{path} is not a store of sessions", "leave out --session")
+            raise GhashgenError(
+                f"{path} is no store of ghashgen bench, so it has no --session", "leave it out"
+            )
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
     if _ANY.read(path).cells is UNSET:

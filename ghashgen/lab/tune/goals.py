@@ -54,7 +54,7 @@ class Goal:
         known = {use.name: use for use in self.uses}
         for name in names:
             if name not in known:
-                cause = f"{name!r} is no use that tune decides of family {self.family}"
+                cause = f"tune chooses no kernel of family {self.family} for the use {name!r}"
                 raise GhashgenError(cause, choose_one(name, known))
         return tuple(known[name] for name in dict.fromkeys(names)) or self.uses
 

@@ -174,7 +174,7 @@ def _outcome(task: Task, address: str, future: Any) -> Outcome | None:
         return None
     if isinstance(error, GhashgenError):
         raise GhashgenError(f"{address}: {error.cause}", error.remedy)
-    return Outcome(task, None, f"{address}: {error!r}")
+    return Outcome(task, None, f"{address}: {type(error).__name__}: {error}")
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
     if scheduler:
         try:
             client = Client(scheduler, timeout=10, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # Whatever answers there may be no scheduler.
             raise GhashgenError(
                 f"no scheduler answers at {scheduler}: {error}", "start one: dask scheduler"
             ) from None

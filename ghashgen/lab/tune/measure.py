@@ -141,7 +141,9 @@ def measure(batch: Batch, core: int = -1) -> Measured:
     host = describe()
     refused = [unit.name for unit in batch.units if not host.runs(unit)]
     if refused:
-        raise GhashgenError(f"{refused[0]} cannot run on {host.cpu}", "send it elsewhere")
+        raise GhashgenError(
+            f"{refused[0]} cannot run on {host.cpu}", "measure it on another machine"
+        )
     contest = contests()[batch.units[0].kernel.family]
     place = make_folder(folder())
     with alone(), tempfile.TemporaryDirectory(prefix="objects-", dir=place) as objects:

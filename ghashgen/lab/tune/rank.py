@@ -65,7 +65,8 @@ def executed(
         answers = emulator.call_many(image, f"{unit.name}_{function}", calls)
         for answer in answers:
             if not answer.outcome.ok:
-                raise GhashgenError(f"{unit.name} in the emulator: {answer.outcome}", "validate it")
+                cause = f"{unit.name} fails in the emulator: {answer.outcome}"
+                raise GhashgenError(cause, "run ghashgen validate for this kernel")
         return answers
 
     results = facet_of(unit.kernel.family, "calls")(made, unit.kernel, cells)

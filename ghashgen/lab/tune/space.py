@@ -101,7 +101,7 @@ def space(choice: Choice, kind: str, goal: Goal) -> tuple[Point, ...]:
             if all(getattr(kernel, axis) in values for axis, values in allowed.items())
         }
     if not found:
-        raise GhashgenError("no kernel is left to compare", "choose fewer axes")
+        raise GhashgenError("no kernel is left to compare", "give fewer filters")
     return tuple(found)
 
 

@@ -44,7 +44,7 @@ class Registers(list[V]):
             Refutation: the value may have more bits than the register.
         """
         if not self._valid(value):
-            raise unsupported(f"a row that writes more than its register holds: {value!r}")
+            raise unsupported(f"a value that may not fit into its register: {value}")
         self.writes += 1
         super().__setitem__(index, value)
 

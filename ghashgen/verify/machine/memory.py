@@ -318,7 +318,7 @@ class Memory:
         """
         name, offset = self.locate(address, size, align, store=True)
         if not self.facts.fits(value, 8 * size):
-            raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
+            raise unsupported(f"a value that may not fit into {size} bytes: {value}")
         if self.regions[name].access is Access.OUTPUT:
             self._require_same(name, offset, value, size)
         self._require_apart(name, self.place(offset), size)
