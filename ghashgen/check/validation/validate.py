@@ -5,7 +5,7 @@ run: (runner, kernel) → `Validation`.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from ghashgen.check.validation.outcome import Validation
@@ -33,22 +33,29 @@ def validate(
     """
     if not kernels:
         raise GhashgenError("no kernels to validate", "choose more")
+    # The longest first, and those together that share vectors.
+    order = sorted(range(len(kernels)), key=lambda number: _effort(kernels[number]))
     names = dict.fromkeys(built.kernel.family for built in kernels)
     one = {
         name: _validator(name, [built for built in kernels if built.kernel.family == name])
         for name in names
     }
-    results = []
     with ThreadPoolExecutor(workers()) as pool:
-        futures = [pool.submit(one[b.kernel.family], runner_for(b), b) for b in kernels]
+        chosen = [kernels[number] for number in order]
+        futures = [pool.submit(one[b.kernel.family], runner_for(b), b) for b in chosen]
         try:
-            for future in futures:
-                results.append(future.result())
-                on_done(results[-1])
+            for future in as_completed(futures):
+                on_done(future.result())
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return results
+    found = {number: future.result() for number, future in zip(order, futures, strict=True)}
+    return [found[number] for number in range(len(kernels))]
+
+
+def _effort(built: Built[Point]) -> tuple[int, int, int]:
+    """Return a key by which kernels with many functions and large groups come first."""
+    return -len(built.exported), -built.key_bytes, -built.blocks
 
 
 def _validator(name: str, kernels: Sequence[Built[Point]]) -> Validator:

@@ -107,7 +107,7 @@ class Kernel:
     def __post_init__(self) -> None:
         _check(self)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Derived from the axes; an axis at its default adds nothing."""
         return self.alias or name_of(axes.NAMED, self)
