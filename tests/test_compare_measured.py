@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from queue import Queue
 
@@ -37,6 +38,7 @@ PORTABLE = sorted({name for study in HASHING for name in study.others})
 KERNELS = tuple(dict.fromkeys(kernel for study in HASHING for kernel in study.kernels))
 
 
+@cache
 def cases(blocks: int) -> list[Case]:
     """Answers of pyca and of NIST: lengths around the group, long messages, a few records."""
     lengths = list(every_length(tail_bound(blocks)))

@@ -120,13 +120,16 @@ import pytest
 from cpus import features
 from dispatching import Program
 from ghashgen.run.harness import build
+from ghashgen.support.paths import project_root
+
+HARNESS = project_root() / "build" / "harness"
 
 @pytest.fixture(scope="module")
 def outlives():
-    return build([], Path("h")).features()
+    return build([], HARNESS).features()
 
 def test_in_this_process():
-    build([], Path("h")).features()
+    build([], HARNESS).features()
 
 def test_in_another():
     done = subprocess.run([sys.executable, "-m", "ghashgen", "validate", "--name",
