@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, cast
+
 import pytest
 
+from ghashgen.check.validation import validate
 from ghashgen.cli.verbs import options
 
 
@@ -49,3 +53,22 @@ def test_short_work_says_nothing_and_an_hour_says_little(
 ) -> None:
     assert lines(100, 0.09, monkeypatch, capsys) == []
     assert 10 < len(lines(36_000, 0.1, monkeypatch, capsys)) < 30
+
+
+@dataclass(frozen=True)
+class Item:
+    """What `validate` orders a run by."""
+
+    exported: tuple[str, ...]
+    key_bytes: int = 0
+
+
+def test_kernels_that_take_long_are_spread_over_a_run() -> None:
+    slow = [Item(("seal",) * 6, size) for size in (16, 32, 16, 32)]
+    items = cast("Any", [*(Item(("update",)),) * 12, *slow])
+    order = validate._spread(items)
+    assert sorted(order) == [*range(16)]
+    found = [order.index(12 + number) for number in range(4)]
+    assert sorted(found) == [1, 5, 9, 13] or sorted(found) == [2, 6, 10, 14]
+    # Those with the same key size follow each other.
+    assert max(found[1], found[3]) < min(found[0], found[2])

@@ -33,8 +33,7 @@ def validate(
     """
     if not kernels:
         raise GhashgenError("no kernels to validate", "choose more")
-    # The longest first, and those together that share vectors.
-    order = sorted(range(len(kernels)), key=lambda number: _effort(kernels[number]))
+    order = _spread(kernels)
     names = dict.fromkeys(built.kernel.family for built in kernels)
     one = {
         name: _validator(name, [built for built in kernels if built.kernel.family == name])
@@ -53,9 +52,21 @@ def validate(
     return [found[number] for number in range(len(kernels))]
 
 
-def _effort(built: Built[Point]) -> tuple[int, int, int]:
-    """Return a key by which kernels with many functions and large groups come first."""
-    return -len(built.exported), -built.key_bytes, -built.blocks
+def _spread(kernels: Sequence[Built[Point]]) -> list[int]:
+    """Return the places of kernels in an order in which each part of a run takes as long.
+
+    Kernels with many functions, which take long, are spread evenly among the others. Those that
+    share vectors follow each other.
+    """
+    alike: dict[int, list[int]] = {}
+    for number in sorted(range(len(kernels)), key=lambda n: (-kernels[n].key_bytes, n)):
+        alike.setdefault(len(kernels[number].exported), []).append(number)
+    places = {
+        number: (place + 0.5) / len(group)
+        for group in alike.values()
+        for place, number in enumerate(group)
+    }
+    return sorted(places, key=lambda number: places[number])
 
 
 def _validator(name: str, kernels: Sequence[Built[Point]]) -> Validator:
