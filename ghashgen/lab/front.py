@@ -78,11 +78,20 @@ def table(measured: Iterable[Measured]) -> str:
     title = wrapped(
         "Each figure is the time of the fastest other library divided by ours. Brackets give our "
         "core cycles per call, or per byte (/B). In the last column, each call waits for the one "
-        f"before. {' '.join(one.speed.calls for one in found if one.speed.calls)} Ranges of AES "
-        "cover 128-bit and 256-bit keys; its single lengths are for 128-bit keys."
+        f"before. {' '.join(_calls([one.speed for one in found]))}"
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
+
+
+def _calls(shown: Sequence[Speed]) -> Iterator[str]:
+    """Yield what was measured of each function, in sentences, and under which keys."""
+    yield from (speed.calls for speed in shown if speed.calls)
+    if keyed := [speed.function for speed in shown if len(speed.keys) > 1]:
+        yield (
+            f"Ranges of {_and(keyed)} cover 128-bit and 256-bit keys; their single lengths are for "
+            "128-bit keys."
+        )
 
 
 def _rows(standings: Sequence[Standing], side: Speed) -> Iterator[tuple[str, ...]]:
