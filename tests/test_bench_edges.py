@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import test_bench_gcm
+from benching import ANY, left_out, planted
 from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
-from test_bench import ANY, left_out, planted
 
 from ghashgen.cli.verbs import bench as command
 from ghashgen.lab.bench import Results, bench

@@ -10,10 +10,10 @@ from pathlib import Path
 from queue import Queue
 
 import pytest
+from benching import ANY, left_out, planted
 from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from sharing import shared
-from test_bench import ANY, left_out, planted
 
 from ghashgen.check.validation import cavp
 from ghashgen.check.validation.cases import Case, every_length, long_messages, tail_bound

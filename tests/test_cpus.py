@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from benching import output
 from cpus import AS_FOUND, CPUS, KEPT, UNMARKED, features, lacking, masked
-from test_bench import output
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.features import FEATURES
