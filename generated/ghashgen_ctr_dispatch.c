@@ -234,219 +234,249 @@ static const struct ghashgen_ctr_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/ctr, or the convention. */
 static const struct choice choices[] = {
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR128_AVX512_X32],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR128_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(AESNI) | F(AVX),
-        &kernels[CTR128_AVX_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
-        &kernels[CTR128_SSE_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR128_AVX512_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
-        &kernels[CTR128_AVX2_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR128_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        128, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR128_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR128_AVX2_X16],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR128_AVX512_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_LONG, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
-        &kernels[CTR128_AVX2_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        128, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR128_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR128_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
     {
-        192, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR192_AVX512_X32],
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x5),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR128_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR128_AVX512_X32],
+    },
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    {
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x5),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR128_AVX512_X32],
+    },
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
+    {
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR128_AVX2_X16],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        F(AESNI) | F(AVX),
+        &kernels[CTR128_AVX_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        128, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
+        &kernels[CTR128_SSE_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR192_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(AESNI) | F(AVX),
-        &kernels[CTR192_AVX_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
-        &kernels[CTR192_SSE_X8],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR192_AVX512_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
-        &kernels[CTR192_AVX2_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR192_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        192, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR192_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR192_AVX2_X16],
+    },
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    {
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR192_AVX512_X32],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_LONG, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
-        &kernels[CTR192_AVX2_X16],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        192, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1a),
         F(AESNI) | F(AVX),
         &kernels[CTR192_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
     {
-        192, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
+        F(AESNI) | F(AVX),
+        &kernels[CTR192_AVX_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR192_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
     {
-        256, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x5),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR192_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR192_AVX512_X32],
+    },
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    {
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x5),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR192_AVX512_X32],
+    },
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
+    {
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x1a),
+        F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
+        &kernels[CTR192_AVX2_X16],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        F(AESNI) | F(AVX),
+        &kernels[CTR192_AVX_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        192, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
+        &kernels[CTR192_SSE_X8],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR256_AVX512_X32],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR256_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_MIXED, UINT32_C(0x7),
+        256, GHASHGEN_CTR_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR256_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        256, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR256_AVX512_X32],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR256_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_SHORT, UINT32_C(0x7),
+        256, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR256_SSE_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x7),
-        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
-        &kernels[CTR256_AVX512_X32],
-    },
-    /* other Intel, other AMD, other: convention */
-    {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR256_AVX2_X16],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
+        F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
+        &kernels[CTR256_AVX512_X32],
+    },
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    {
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR256_AVX_X8],
     },
-    /* other Intel, other AMD, other: convention */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        256, GHASHGEN_CTR_LONG, UINT32_C(0x7),
+        256, GHASHGEN_CTR_LONG, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(AESNI),
         &kernels[CTR256_SSE_X8],
     },
@@ -470,10 +500,14 @@ struct host {
 };
 
 static const struct host hosts[] = {
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 0}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 1}, /* other AMD */
+    {"GenuineIntel", 6, {143, 143}, {0, 15}, 0}, /* Sapphire Rapids */
+    {"GenuineIntel", 6, {207, 207}, {0, 15}, 0}, /* Emerald Rapids */
+    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 1}, /* Zen 4 */
+    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 1}, /* Zen 4 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 2}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 3}, /* other AMD */
 };
-#define OTHER_HOST 2
+#define OTHER_HOST 4
 
 /* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)

@@ -196,6 +196,9 @@ void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_
 void ghash_avx2_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -208,17 +211,31 @@ void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const ui
 void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
+void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -228,6 +245,9 @@ void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -245,18 +265,30 @@ void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_k_clmul1_x4_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -286,6 +318,12 @@ void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const 
 void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
+void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -317,25 +355,35 @@ enum {
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX2_WINOGRAD_CLMUL1_X32,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL,
     GHASH_AVX512_K_CLMUL1_X16,
     GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES,
+    GHASH_AVX512_K_CLMUL1_X16_REGS,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL,
     GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR,
+    GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_K_CLMUL1_X1,
     GHASH_AVX_K_CLMUL1_X12,
     GHASH_AVX_K_CLMUL1_X2,
+    GHASH_AVX_K_CLMUL1_X4,
     GHASH_AVX_WINOGRAD_CLMUL1_X16,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X4,
+    GHASH_AVX_WINOGRAD_CLMUL1_X6,
     GHASH_AVX_WINOGRAD_CLMUL1_X8,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX,
+    GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP,
     GHASH_SSE_K_CLMUL1_X1,
     GHASH_SSE_K_CLMUL1_X2,
+    GHASH_SSE_K_CLMUL1_X4,
+    GHASH_SSE_WINOGRAD_CLMUL1_X16,
     GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_SSE_WINOGRAD_CLMUL1_X4,
     GHASH_SSE_WINOGRAD_CLMUL1_X8,
@@ -345,6 +393,8 @@ enum {
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X8,
     POLYVAL_AVX512_K_CLMUL1_X16,
     POLYVAL_AVX512_K_CLMUL1_X8,
+    POLYVAL_AVX512_WINOGRAD_CLMUL1_X16,
+    POLYVAL_AVX512VL_K_CLMUL1_X8,
     POLYVAL_AVX_K_CLMUL1_X16,
     POLYVAL_AVX_K_CLMUL1_X8,
     POLYVAL_AVX_WINOGRAD_CLMUL1_X16,
@@ -398,6 +448,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x32", 1536, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x32_init, ghash_avx2_winograd_clmul1_x32_mul, ghash_avx2_winograd_clmul1_x32_update, NULL, NULL, NULL},
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4] =
+        {"ghash_avx2_winograd_clmul1_x48_zen4", 2304, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         ghash_avx2_winograd_clmul1_x48_zen4_init, ghash_avx2_winograd_clmul1_x48_zen4_mul, ghash_avx2_winograd_clmul1_x48_zen4_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X8] =
         {"ghash_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -416,21 +470,41 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ) | F(GFNI),
          ghash_avx512_k_clmul1_x16_natural_lanes_init, ghash_avx512_k_clmul1_x16_natural_lanes_mul, ghash_avx512_k_clmul1_x16_natural_lanes_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X16_REGS] =
+        {"ghash_avx512_k_clmul1_x16_regs", 640, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_k_clmul1_x16_regs_init, ghash_avx512_k_clmul1_x16_regs_mul, ghash_avx512_k_clmul1_x16_regs_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES] =
         {"ghash_avx512_winograd_clmul1_x16_lanes", 1472, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x16_lanes_init, ghash_avx512_winograd_clmul1_x16_lanes_mul, ghash_avx512_winograd_clmul1_x16_lanes_update, NULL, NULL, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD] =
+        {"ghash_avx512_winograd_clmul1_x16_lanes_ahead", 1472, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x16_lanes_ahead_init, ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul, ghash_avx512_winograd_clmul1_x16_lanes_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx512_winograd_clmul1_x16_segments", 896, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL] =
+        {"ghash_avx512_winograd_clmul1_x48_natural", 2432, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx512_winograd_clmul1_x48_natural_init, ghash_avx512_winograd_clmul1_x48_natural_mul, ghash_avx512_winograd_clmul1_x48_natural_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR] =
         {"ghash_avx512_winograd_clmul1_x48_spr", 2432, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x48_spr_init, ghash_avx512_winograd_clmul1_x48_spr_mul, ghash_avx512_winograd_clmul1_x48_spr_update, NULL, NULL, NULL},
+    [GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS] =
+        {"ghash_avx512vl_winograd_clmul1_x16_segments", 832, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ),
+         ghash_avx512vl_winograd_clmul1_x16_segments_init, ghash_avx512vl_winograd_clmul1_x16_segments_mul, ghash_avx512vl_winograd_clmul1_x16_segments_update, ghash_avx512vl_winograd_clmul1_x16_segments_power, ghash_avx512vl_winograd_clmul1_x16_segments_combine, NULL},
     [GHASH_AVX_K_CLMUL1_X1] =
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -443,6 +517,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x2", 64, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x2_init, ghash_avx_k_clmul1_x2_mul, ghash_avx_k_clmul1_x2_update, NULL, NULL, NULL},
+    [GHASH_AVX_K_CLMUL1_X4] =
+        {"ghash_avx_k_clmul1_x4", 128, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16] =
         {"ghash_avx_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -463,6 +541,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_winograd_clmul1_x4", 192, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_AVX_WINOGRAD_CLMUL1_X6] =
+        {"ghash_avx_winograd_clmul1_x6", 288, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_winograd_clmul1_x6_init, ghash_avx_winograd_clmul1_x6_mul, ghash_avx_winograd_clmul1_x6_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8] =
         {"ghash_avx_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -471,6 +553,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_winograd_clmul1_x8_skx", 384, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x8_skx_init, ghash_avx_winograd_clmul1_x8_skx_mul, ghash_avx_winograd_clmul1_x8_skx_update, NULL, NULL, NULL},
+    [GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP] =
+        {"ghash_avx_winograd_clmul1_x8_stackswap", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2),
+         ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update, NULL, NULL, NULL},
     [GHASH_SSE_K_CLMUL1_X1] =
         {"ghash_sse_k_clmul1_x1", 32, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -479,6 +565,14 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_k_clmul1_x2", 64, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_k_clmul1_x2_init, ghash_sse_k_clmul1_x2_mul, ghash_sse_k_clmul1_x2_update, NULL, NULL, NULL},
+    [GHASH_SSE_K_CLMUL1_X4] =
+        {"ghash_sse_k_clmul1_x4", 128, 16,
+         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+         ghash_sse_k_clmul1_x4_init, ghash_sse_k_clmul1_x4_mul, ghash_sse_k_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_SSE_WINOGRAD_CLMUL1_X16] =
+        {"ghash_sse_winograd_clmul1_x16", 768, 16,
+         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+         ghash_sse_winograd_clmul1_x16_init, ghash_sse_winograd_clmul1_x16_mul, ghash_sse_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_sse_winograd_clmul1_x16_segments", 768, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -517,6 +611,16 @@ static const struct ghashgen_kernel kernels[] = {
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512_WINOGRAD_CLMUL1_X16] =
+        {"polyval_avx512_winograd_clmul1_x16", 896, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512VL_K_CLMUL1_X8] =
+        {"polyval_avx512vl_k_clmul1_x8", 320, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ),
+         polyval_avx512vl_k_clmul1_x8_init, polyval_avx512vl_k_clmul1_x8_mul, polyval_avx512vl_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X16] =
         {"polyval_avx_k_clmul1_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -548,9 +652,28 @@ static const struct ghashgen_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench, or the convention. */
 static const struct ghashgen_choice choices[] = {
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 1984, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1520, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 2000, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 1888, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X4]},
+            {128, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD]},
+            {1600, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL]},
+        },
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -566,9 +689,46 @@ static const struct ghashgen_choice choices[] = {
             {128, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 2016, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1552, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 1952, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 1840, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X4]},
+            {128, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
+            {1600, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+        },
+    },
+    /* Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 42608, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 40512, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD]},
+            {1472, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL]},
+        },
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -583,9 +743,44 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 75424, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 61776, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
+            {1472, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+        },
+    },
+    /* Emerald Rapids */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 5616, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 1824, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1024, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 912, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 880, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
+            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4]},
+        },
+    },
+    /* Zen 4, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
             CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
@@ -601,7 +796,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on amd-26-2-1 */
@@ -616,9 +811,26 @@ static const struct ghashgen_choice choices[] = {
             {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX]},
         },
     },
+    /* other Intel */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x10),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 5616, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 1824, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1024, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 912, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 880, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
+            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4]},
+        },
+    },
     /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x74),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
@@ -632,9 +844,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X32]},
         },
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
@@ -648,9 +860,26 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Cascade Lake, other Intel */
+    /* other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x9),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x10),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 5616, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 1824, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1024, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 912, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 880, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
+            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4]},
+        },
+    },
+    /* Cascade Lake */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AVX) | F(AVX2),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
@@ -666,9 +895,26 @@ static const struct ghashgen_choice choices[] = {
             {960, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP]},
         },
     },
-    /* Zen 4 */
+    /* Emerald Rapids */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 1440, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 1264, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 1248, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_K_CLMUL1_X2]},
+            {64, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP]},
+        },
+    },
+    /* Zen 4 */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -684,7 +930,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X12), /* gcm and throughput and latency on amd-26-2-1 */
@@ -699,9 +945,9 @@ static const struct ghashgen_choice choices[] = {
             {384, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* other AMD, other */
+    /* other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x70),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
@@ -717,26 +963,42 @@ static const struct ghashgen_choice choices[] = {
             {960, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP]},
         },
     },
-    /* Cascade Lake, other Intel */
+    /* Cascade Lake */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x9),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
-            CLASS(1024, 11456, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 12816, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 11056, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 7152, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 7968, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 9296, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
             {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X16]},
         },
     },
+    /* Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX]},
+        },
+    },
     /* other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x60),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -750,9 +1012,25 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3f),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x13),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x6c),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -766,9 +1044,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x7e),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ) | F(GFNI),
         {
@@ -781,9 +1059,24 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_REGS), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_REGS), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -796,9 +1089,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX2_K_CLMUL1_X8_NATURAL), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX2_K_CLMUL1_X8_NATURAL), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
@@ -812,7 +1119,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -824,9 +1131,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
+    /* Emerald Rapids */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
     /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x74),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
@@ -840,7 +1161,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -852,9 +1173,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3f),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
@@ -866,9 +1201,65 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
+    /* other Intel */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x10),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x64),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-25-17-1 */
@@ -882,7 +1273,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x8),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -894,9 +1285,33 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Emerald Rapids, other Intel */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) |
         F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ),
         {
@@ -904,9 +1319,18 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -914,9 +1338,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3a),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
@@ -925,43 +1349,61 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x4),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
         },
         {{0, NULL}},
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3a),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6d),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x7f),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3e),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 7120, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 3984, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 3552, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 3312, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX512VL_K_CLMUL1_X8]},
+            {320, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -977,9 +1419,26 @@ static const struct ghashgen_choice choices[] = {
             {256, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
         },
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3e),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -994,9 +1453,26 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X16]},
         },
     },
+    /* Emerald Rapids */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 10592, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 6480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 5632, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 4864, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
+            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
+        },
+    },
     /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x74),
         F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
@@ -1012,7 +1488,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
@@ -1027,9 +1503,9 @@ static const struct ghashgen_choice choices[] = {
             {512, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -1043,25 +1519,42 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, other Intel */
+    /* other Intel */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x9),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x10),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(256, 10592, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 6480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 5632, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 4864, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
+            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
+        },
+    },
+    /* Cascade Lake */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
             CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
             CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
         },
         {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 4 */
+    /* Emerald Rapids, Zen 4 */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x2),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x6),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -1077,7 +1570,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm and throughput and latency on amd-26-2-1 */
@@ -1092,9 +1585,9 @@ static const struct ghashgen_choice choices[] = {
             {512, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* other AMD, other */
+    /* other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x30),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x70),
         F(SSE2) | F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
@@ -1108,9 +1601,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* other AMD, other */
+    /* other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x30),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x70),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -1124,9 +1617,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3f),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x7f),
         F(SSE2) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
@@ -1140,9 +1633,24 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[POLYVAL_SSE_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1155,9 +1663,24 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Emerald Rapids, other Intel */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x12),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 2, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -1170,9 +1693,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
+    /* Emerald Rapids */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
     /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x74),
         F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
@@ -1186,7 +1723,7 @@ static const struct ghashgen_choice choices[] = {
     },
     /* Zen 5 */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x4),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x8),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
@@ -1198,9 +1735,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, other Intel, other AMD, other */
+    /* Zen 4, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x64),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
@@ -1212,9 +1749,37 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* other Intel */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x10),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Cascade Lake, Emerald Rapids, other Intel */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x13),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
@@ -1226,9 +1791,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Emerald Rapids, other Intel */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x13),
+        F(SSE2) | F(PCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on intel-6-207-2 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x6c),
         F(SSE2) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
@@ -1263,16 +1842,18 @@ static const struct host hosts[] = {
     {"GenuineIntel", 6, {85, 85}, {0, 4}, 0}, /* Skylake server */
     {"GenuineIntel", 6, {85, 85}, {5, 7}, 0}, /* Cascade Lake */
     {"GenuineIntel", 6, {85, 85}, {10, 11}, 0}, /* Cooper Lake */
-    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 1}, /* Zen 4 */
-    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 1}, /* Zen 4 */
-    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 2}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 2}, /* Zen 5 */
-    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 2}, /* Zen 5 */
-    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 2}, /* Zen 5 */
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 3}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 4}, /* other AMD */
+    {"GenuineIntel", 6, {143, 143}, {0, 15}, 1}, /* Sapphire Rapids */
+    {"GenuineIntel", 6, {207, 207}, {0, 15}, 1}, /* Emerald Rapids */
+    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 2}, /* Zen 4 */
+    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 2}, /* Zen 4 */
+    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 3}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 3}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 3}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 3}, /* Zen 5 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 4}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 5}, /* other AMD */
 };
-#define OTHER_HOST 5
+#define OTHER_HOST 6
 
 /* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)

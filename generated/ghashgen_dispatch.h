@@ -15,25 +15,35 @@
  *   avx2/ghash_avx2_winograd_clmul1_x16_icx
  *   avx2/ghash_avx2_winograd_clmul1_x16_segments
  *   avx2/ghash_avx2_winograd_clmul1_x32
+ *   avx2/ghash_avx2_winograd_clmul1_x48_zen4
  *   avx2/ghash_avx2_winograd_clmul1_x8
  *   avx2/ghash_avx2_winograd_clmul1_x8_natural
  *   avx512/ghash_avx512_k_clmul1_x16
  *   avx512/ghash_avx512_k_clmul1_x16_natural_lanes
+ *   avx512/ghash_avx512_k_clmul1_x16_regs
  *   avx512/ghash_avx512_winograd_clmul1_x16_lanes
+ *   avx512/ghash_avx512_winograd_clmul1_x16_lanes_ahead
  *   avx512/ghash_avx512_winograd_clmul1_x16_segments
+ *   avx512/ghash_avx512_winograd_clmul1_x48_natural
  *   avx512/ghash_avx512_winograd_clmul1_x48_spr
+ *   avx512vl/ghash_avx512vl_winograd_clmul1_x16_segments
  *   avx/ghash_avx_k_clmul1_x1
  *   avx/ghash_avx_k_clmul1_x12
  *   avx/ghash_avx_k_clmul1_x2
+ *   avx/ghash_avx_k_clmul1_x4
  *   avx/ghash_avx_winograd_clmul1_x16
  *   avx/ghash_avx_winograd_clmul1_x16_segments
  *   avx/ghash_avx_winograd_clmul1_x16_stackswap
  *   avx/ghash_avx_winograd_clmul1_x32_stackswap
  *   avx/ghash_avx_winograd_clmul1_x4
+ *   avx/ghash_avx_winograd_clmul1_x6
  *   avx/ghash_avx_winograd_clmul1_x8
  *   avx/ghash_avx_winograd_clmul1_x8_skx
+ *   avx/ghash_avx_winograd_clmul1_x8_stackswap
  *   sse/ghash_sse_k_clmul1_x1
  *   sse/ghash_sse_k_clmul1_x2
+ *   sse/ghash_sse_k_clmul1_x4
+ *   sse/ghash_sse_winograd_clmul1_x16
  *   sse/ghash_sse_winograd_clmul1_x16_segments
  *   sse/ghash_sse_winograd_clmul1_x4
  *   sse/ghash_sse_winograd_clmul1_x8
@@ -43,6 +53,8 @@
  *   avx2/polyval_avx2_winograd_clmul1_x8
  *   avx512/polyval_avx512_k_clmul1_x16
  *   avx512/polyval_avx512_k_clmul1_x8
+ *   avx512/polyval_avx512_winograd_clmul1_x16
+ *   avx512vl/polyval_avx512vl_k_clmul1_x8
  *   avx/polyval_avx_k_clmul1_x16
  *   avx/polyval_avx_k_clmul1_x8
  *   avx/polyval_avx_winograd_clmul1_x16
@@ -105,7 +117,7 @@ enum ghashgen_op {
 /* ---- One key, many messages ---- */
 
 /* The size of a key's tables, and their number. */
-#define GHASHGEN_KEY_TABLES_BYTES 2560
+#define GHASHGEN_KEY_TABLES_BYTES 4032
 #define GHASHGEN_KEY_SLOTS 3
 
 struct ghashgen_choice;

@@ -171,6 +171,11 @@ int gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint
 int gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+void gcm128_avx_k_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm128_avx_k_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_k_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_k_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_k_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -291,6 +296,7 @@ enum {
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
+    GCM128_AVX_K_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
@@ -336,6 +342,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
+    [GCM128_AVX_K_CLMUL1_X8] =
+        {"gcm128_avx_k_clmul1_x8", 432, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm128_avx_k_clmul1_x8_init, gcm128_avx_k_clmul1_x8_encrypt, gcm128_avx_k_clmul1_x8_decrypt, gcm128_avx_k_clmul1_x8_seal, gcm128_avx_k_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -421,725 +431,872 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
  * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Emerald Rapids: imix on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
     /* Zen 5: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* other Intel: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x2),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* other Intel: seal and open on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids: text on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* other Intel: text on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, other Intel: text on intel-6-207-2 */
+    {
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_K_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other AMD, other: text on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
+    /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5: imix on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 5: text on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: text on amd-26-2-1 */
-    {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: imix on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
-    },
-    /* Zen 5: imix on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-        | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: text on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x9),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x36),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, Zen 5, other AMD, other: imix on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel: imix on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xd),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel: seal and open on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids: seal and open on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel: seal and open on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Emerald Rapids: text on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5: text on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other AMD, other: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* other Intel: text on intel-6-207-2 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x8),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
@@ -1163,16 +1320,18 @@ struct host {
 };
 
 static const struct host hosts[] = {
-    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 0}, /* Zen 4 */
-    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 0}, /* Zen 4 */
-    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 1}, /* Zen 5 */
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 2}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 3}, /* other AMD */
+    {"GenuineIntel", 6, {143, 143}, {0, 15}, 0}, /* Sapphire Rapids */
+    {"GenuineIntel", 6, {207, 207}, {0, 15}, 0}, /* Emerald Rapids */
+    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 1}, /* Zen 4 */
+    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 1}, /* Zen 4 */
+    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 2}, /* Zen 5 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 3}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 4}, /* other AMD */
 };
-#define OTHER_HOST 4
+#define OTHER_HOST 5
 
 /* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)

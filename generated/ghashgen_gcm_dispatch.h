@@ -9,6 +9,7 @@
  *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
  *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
+ *   avx/gcm128_avx_k_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8_short
  *   avx/gcm128_avx_winograd_clmul1_x8_streams

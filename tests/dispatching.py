@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import subprocess
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -262,6 +263,23 @@ class Choice:
     kernels: tuple[str, ...]
 
 
+@cache
+def _stubs(symbols: tuple[str, ...]) -> bytes:
+    """The object of functions that do nothing, with which many dispatchers are linked."""
+    lines = [f"void {symbol}(void);\nvoid {symbol}(void) {{}}\n" for symbol in symbols]
+    with tempfile.TemporaryDirectory() as name:
+        source, obj = Path(name) / "stubs.c", Path(name) / "stubs.o"
+        source.write_text("".join(lines) or "typedef int nothing;\n")
+        compile_c(find_cc(), source, obj, flags=FLAGS)
+        return obj.read_bytes()
+
+
+@cache
+def of_shipped() -> Mapping[str, str]:
+    """The dispatcher of the checked-in kernels, by the records."""
+    return MappingProxyType(render_dispatch(shipped(), records=recorded()))
+
+
 def build(
     files: Mapping[str, str],
     folder: Path,
@@ -280,13 +298,11 @@ def build(
     flags = [*FLAGS, *(f"-D{define}" for define in defines), *flags]
     alone = folder / "ghashgen_dispatch.o"
     compile_c(cc, folder / "ghashgen_dispatch.c", alone, flags=flags)
-    driver, stubs = folder / "driver.o", folder / "stubs.c"
+    driver, stubs = folder / "driver.o", folder / "stubs.o"
     compile_c(cc, DRIVER, driver, flags=flags, include=(folder,))
     if objects is None:
-        lines = [f"void {symbol}(void);\nvoid {symbol}(void) {{}}\n" for symbol in symbols]
-        stubs.write_text("".join(lines) or "typedef int nothing;\n")
-        compile_c(cc, stubs, folder / "stubs.o", flags=FLAGS)
-        objects = (folder / "stubs.o",)
+        stubs.write_bytes(_stubs(tuple(symbols)))
+        objects = (stubs,)
     link(cc, [driver, *objects], folder / "driver")
     return Program(folder / "driver", alone)
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from rooms import ROOMS
 
 import ghashgen
 
@@ -16,24 +17,6 @@ PACKAGE = Path(ghashgen.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MAX_LINES = 400
 
-ROOMS = (
-    "support",
-    "algebra",
-    "ir",
-    "arch",
-    "kernels",
-    "cost",
-    "compiler",
-    "records",
-    "choice",
-    "output",
-    "verify",
-    "run",
-    "check",
-    "lab",
-    "cli",
-)
-"""The folders of the package, from the ground up: each imports of itself and of those before it."""
 
 ALONE = {
     "algebra.field": {"algebra.field", "support.errors"},

@@ -301,19 +301,20 @@ def test_a_prover_that_stops_is_found_too(folder: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.usefixtures("emulator")
-def test_few_mutants_of_every_set_and_both_conventions(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [24, 64])
+def test_few_mutants_of_every_set_and_both_conventions(tmp_path: Path, count: int) -> None:
     """The quick form of `ghashgen attack --part mutants`: faults are rejected, or harmless."""
     names = [word for name in SETS for word in ("--name", name)]
-    words = ("--part", "mutants", "--count", "64", "--seed", "10", "--keep", str(tmp_path))
+    words = ("--part", "mutants", "--count", str(count), "--seed", "10", "--keep", str(tmp_path))
     done = CliRunner().invoke(COMMAND, [*words, *names, "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["mutants"]
-    assert found["tried"] == 64
+    assert found["tried"] == count
     assert found["findings"] == []
     refused = found["refused"]
-    assert sum(refused.values()) + found["right"] + sum(found["not_run"].values()) == 64
-    assert sum(refused.values()) > 40
-    assert {"function", "memory", "unsupported"} <= set(refused)
+    assert sum(refused.values()) + found["right"] + sum(found["not_run"].values()) == count
+    assert sum(refused.values()) > 0.6 * count
+    assert {"function", "memory"} | ({"unsupported"} if count == 64 else set()) <= set(refused)
     assert found["right"] > 0
     assert found["calls"] > 1000
     assert not list(tmp_path.iterdir())

@@ -8,17 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benching import ANY, NEEDS, left_out, output, planted
 from click.testing import CliRunner
-from compiling import emitted_text
-from cpus import AS_FOUND, CPUS, features, lacking, too_little
+from cpus import AS_FOUND, CPUS, features, lacking
 
 from ghashgen.arch.objects import read_object
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.cli.verbs.bench import COMMAND
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import target
-from ghashgen.lab.bench import Cell, Effort, Machine, Results, Run, Subject, bench
+from ghashgen.lab.bench import Cell, Machine, Results, Run, Subject, bench
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.export import COLUMNS, as_csv, as_plain
 from ghashgen.lab.bench.peers import PEERS, Peer
@@ -26,47 +23,8 @@ from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import ratio, size_name, summarise
-from ghashgen.run.harness import MissingFeatures
-from ghashgen.run.table import HarnessKernel
 from ghashgen.support.archive import member
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble
-
-# Whatever the machine is busy with: nothing is waited for, nothing is dropped for shared slots.
-ANY = Effort(samples=5, cycles=2000, patience=0, nops=0)
-NEEDS = ("avx", "pclmulqdq")
-PLAIN = Kernel("avx", "winograd", "clmul1", 4)
-
-
-def left_out(as_cpu: str, kernel: HarnessKernel, folder: Path) -> bool:
-    """Whether the CPU cannot run the kernel, which the run then names with what is lacking."""
-
-    def attempt() -> None:
-        found = bench([kernel], (), (16,), ("throughput",), 1, effort=ANY, out_dir=folder)
-        assert all(cell.name != kernel.name for cell in found.cells)
-        words = found.missing[kernel.name].removeprefix("this CPU lacks ")
-        raise MissingFeatures("left out", tuple(words.split()))
-
-    return too_little(as_cpu, kernel.needs, attempt)
-
-
-def output(command: list[str], text: str = "") -> str:
-    return subprocess.run(
-        command, input=text, capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-
-
-def planted(folder: Path, name: str, first: str) -> HarnessKernel:
-    """A right kernel but for instructions put first in its update."""
-    text = emitted_text(PLAIN, target()).replace(PLAIN.name, name)
-    head = f"\n{name}_update:\n    endbr64\n"
-    assert text.count(head) == 1
-    source = folder / f"{name}.asm"
-    source.write_text(text.replace(head, head + first))
-    obj = source.with_suffix(".o")
-    assemble(find_nasm(), source, obj)
-    return HarnessKernel.of_kernel(PLAIN, obj, NEEDS, abi="sysv", symbol=name, name=name)
-
 
 # One byte of the state is changed, but only for messages of 48 bytes.
 WRONG_AT_48 = "    cmp rcx, 48\n    jne .fine\n    xor byte [rsi], 1\n.fine:\n"

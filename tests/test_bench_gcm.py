@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from benching import ANY
 from click.testing import CliRunner
 from compiling import emitted_text
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
-from test_bench import ANY
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli.verbs.bench import COMMAND

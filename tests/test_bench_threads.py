@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benching import ANY
 from compiling import emitted_text
 from cpus import AS_FOUND, lacking
-from test_bench import ANY
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels.gcm.kernel import GcmKernel

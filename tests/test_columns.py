@@ -145,9 +145,11 @@ def test_a_planted_fault_is_refused(name: str) -> None:
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("kernel", [KERNEL, WIDE], ids=["avx", "avx512"])
-def test_columns_run_right_beside_guard_pages(tmp_path: Path, kernel: Kernel, as_cpu: str) -> None:
+def test_columns_run_right_beside_guard_pages(
+    tmp_path: Path, harness_folder: Path, kernel: Kernel, as_cpu: str
+) -> None:
     (built,) = build((kernel,), target(), project_root() / "generated", tmp_path)
-    runner = native([built], tmp_path)
+    runner = native([built], harness_folder)
     if too_little(as_cpu, built.harness_kernel.needs, lambda: runner.check(built)):
         return
     found = validate_one(runner, built, BLOCK_BYTES * (2 * kernel.blocks + 2))
@@ -155,12 +157,12 @@ def test_columns_run_right_beside_guard_pages(tmp_path: Path, kernel: Kernel, as
 
 
 @pytest.mark.cpu
-def test_a_wrong_column_would_be_noticed(tmp_path: Path, as_cpu: str) -> None:
+def test_a_wrong_column_would_be_noticed(tmp_path: Path, harness_folder: Path, as_cpu: str) -> None:
     (built,) = build((KERNEL,), target(), project_root() / "generated", tmp_path)
     before, lines, after = parts(emitted_text(KERNEL, target()), KERNEL)
     built.obj.unlink()
     built.obj.write_bytes(assembled(before + edit("[rdx + 32]", "[rdx + 16]")(lines) + after))
-    runner = native([built], tmp_path)
+    runner = native([built], harness_folder)
     if too_little(as_cpu, NEEDS, lambda: runner.check(built)):
         return
     found = validate_one(runner, built, BLOCK_BYTES * (2 * KERNEL.blocks + 2))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from queue import Queue
 
 import pytest
+from benching import ANY, left_out, planted
 from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 from sharing import shared
-from test_bench import ANY, left_out, planted
 
 from ghashgen.check.validation import cavp
 from ghashgen.check.validation.cases import Case, every_length, long_messages, tail_bound
 from ghashgen.check.validation.runners import Emulated, Native, native
 from ghashgen.cli.verbs import compare as command
 from ghashgen.cli.verbs.options import build_folder, default_out
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import bench
@@ -37,6 +40,7 @@ PORTABLE = sorted({name for study in HASHING for name in study.others})
 KERNELS = tuple(dict.fromkeys(kernel for study in HASHING for kernel in study.kernels))
 
 
+@cache
 def cases(blocks: int) -> list[Case]:
     """Answers of pyca and of NIST: lengths around the group, long messages, a few records."""
     lengths = list(every_length(tail_bound(blocks)))
@@ -48,24 +52,26 @@ def wrong(got: list[bytes], wanted: list[Case]) -> list[str]:
     return [case.what for case, state in zip(wanted, got, strict=True) if not case.accepts(state)]
 
 
-@pytest.fixture(scope="module")
-def built(shared_folder: Path) -> dict[str, Built]:
-    """Every kernel of a study, made once, where the command finds it too."""
-    every = tuple(dict.fromkeys(kernel for study in STUDIES for kernel in study.kernels))
+def made(folder: Path, name: str, kernels: Iterable[Point]) -> dict[str, Built]:
+    """Kernels of studies, made once, where the command finds their objects too."""
 
     def make() -> dict[str, Built]:
-        made = build(every, target(), default_out(), build_folder("obj"))
-        return {item.kernel.name: item for item in made}
+        found = build(tuple(kernels), target(), default_out(), build_folder("obj"))
+        return {item.kernel.name: item for item in found}
 
-    return shared(shared_folder, "kernels_of_studies", make)
+    return shared(folder, f"kernels_of_{name}", make)
+
+
+@pytest.fixture(scope="module")
+def built(shared_folder: Path) -> dict[str, Built]:
+    return made(shared_folder, "hashing", KERNELS)
 
 
 @pytest.fixture(scope="module")
 def runner(built: dict[str, Built], shared_folder: Path) -> Native:
     folder = shared_folder / "studies"
     folder.mkdir(exist_ok=True)
-    kernels = tuple(built[kernel.name] for kernel in KERNELS)
-    return shared(folder, "runner", lambda: native(kernels, folder))
+    return shared(folder, "runner", lambda: native(tuple(built.values()), folder))
 
 
 @pytest.mark.cpu
@@ -142,11 +148,13 @@ def test_what_threads_hash_is_checked(tmp_path: Path, as_cpu: str) -> None:
 @pytest.mark.cpu
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_the_command_measures_every_row(
-    study: command.Study, monkeypatch: pytest.MonkeyPatch, built: dict[str, Built], as_cpu: str
+    study: command.Study, monkeypatch: pytest.MonkeyPatch, shared_folder: Path, as_cpu: str
 ) -> None:
     """Or refuses a study of which the CPU can run nothing."""
     monkeypatch.setattr(command, "QUICK", ANY)
-    if as_cpu != AS_FOUND:  # what is built is the same on every CPU
+    built = made(shared_folder, study.name, study.kernels)
+    # What is built is the same on every CPU, and the command builds one study like another.
+    if as_cpu != AS_FOUND or study.name == "tls":
         monkeypatch.setattr(command, "build", lambda ks, *rest: tuple(built[k.name] for k in ks))
     options = [study.name, "--quick", "--sizes", "16", "--json"]
     able = [k for k in study.kernels if not lacking(built[k.name].features)]

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from benching import output
 from cpus import AS_FOUND, CPUS, KEPT, UNMARKED, features, lacking, masked
-from test_bench import output
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.features import FEATURES
@@ -120,13 +120,16 @@ import pytest
 from cpus import features
 from dispatching import Program
 from ghashgen.run.harness import build
+from ghashgen.support.paths import project_root
+
+HARNESS = project_root() / "build" / "harness"
 
 @pytest.fixture(scope="module")
 def outlives():
-    return build([], Path("h")).features()
+    return build([], HARNESS).features()
 
 def test_in_this_process():
-    build([], Path("h")).features()
+    build([], HARNESS).features()
 
 def test_in_another():
     done = subprocess.run([sys.executable, "-m", "ghashgen", "validate", "--name",

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from dispatching import (
     build,
     build_stubbed,
     entry,
+    of_shipped,
     shipped,
     symbols_of,
     undefined,
@@ -70,7 +72,7 @@ def synthetic(folder: Path) -> Program:
 
 @pytest.fixture(scope="module")
 def checked_in(folder: Path) -> Program:
-    return build_stubbed(shipped(), folder / "checked_in", records=recorded())
+    return build(of_shipped(), folder / "checked_in", symbols=symbols_of(shipped()))
 
 
 def violations(
@@ -89,13 +91,18 @@ def violations(
     needs = {item.name: frozenset(item.cpu_features) for item in entries}
     ops = {item.name: str(item.axes["op"]) for item in entries}
     power = {item.name for item in entries if "power" in item.symbols}
+
+    @cache
+    def fitting(here: frozenset[str], op: str, use: str) -> frozenset[str]:
+        able = {n for n in needs if needs[n] <= here and ops[n] == op}
+        return frozenset(able & power if use == "segments" else able)
+
     found: list[str] = []
     for (host, mask), answer in zip(cpus, program.found(cpus), strict=True):
         here = frozenset(name for name in FEATURES if bits[name] & mask)
         text = f"{host} {' '.join(sorted(here))}"
         for (op, use), place in answer.items():
-            able = {n for n in needs if needs[n] <= here and ops[n] == op}
-            able &= power if use == "segments" else able
+            able = fitting(here, op, use)
             if place < 0:
                 real = here & TOGETHER in (frozenset(), TOGETHER)
                 found += [f"{text}: no {use} of {op} chosen, {name} fits" for name in able if real]
@@ -149,10 +156,9 @@ def test_the_header_names_what_the_table_of_kernels_has_as_null(
     ],
 )
 def test_a_planted_fault_in_the_search_is_noticed(tmp_path: Path, right: str, wrong: str) -> None:
-    files = render_dispatch(shipped(), records=recorded())
-    text = files["ghashgen_dispatch.c"]
+    text = of_shipped()["ghashgen_dispatch.c"]
     assert text.count(right) == 1
-    files["ghashgen_dispatch.c"] = text.replace(right, wrong)
+    files = {**of_shipped(), "ghashgen_dispatch.c": text.replace(right, wrong)}
     quiet = ["-Wno-unused-parameter"]
     program = build(files, tmp_path / "planted", symbols=symbols_of(shipped()), flags=quiet)
     assert violations(program, shipped(), range(len(CPUS)))
@@ -380,7 +386,7 @@ def test_only_what_may_be_chosen_is_called(checked_in: Program) -> None:
     named = {f"{k}_update" for choice in checked_in.choices() for k in choice.kernels}
     assert called == named
     assert len(called) < len(shipped()) / 4
-    header = render_dispatch(shipped(), records=recorded())["ghashgen_dispatch.h"]
+    header = of_shipped()["ghashgen_dispatch.h"]
     assert all(f"/{name.removesuffix('_update')}\n" in header for name in called)
 
 

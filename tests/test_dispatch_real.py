@@ -16,6 +16,7 @@ from dispatching import (
     build_real,
     build_stubbed,
     entry,
+    of_shipped,
     record,
     shipped,
     symbols_of,
@@ -26,7 +27,6 @@ from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks, pad16
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.choice.classes import CLASSES
 from ghashgen.kernels.hash.definition import OPS
-from ghashgen.output.dispatcher import recorded, render_dispatch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import compile_c, find_cc, link
 
@@ -237,7 +237,7 @@ int main(void)
 def race(folder: Path, edit: tuple[str, str] = ("", "")) -> subprocess.CompletedProcess[str]:
     """Let threads ask at the same time, under ThreadSanitizer."""
     folder.mkdir()
-    for name, text in render_dispatch(shipped(), records=recorded()).items():
+    for name, text in of_shipped().items():
         (folder / name).write_text(text.replace(*edit) if edit[0] else text)
     symbols = symbols_of(shipped())
     stubs = "".join(f"void {symbol}(void);\nvoid {symbol}(void) {{}}\n" for symbol in symbols)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cpus import AS_FOUND, masked
+from cpus import AS_FOUND
 from dispatching import DRIVER, FLAGS
+from windows import CC, WINES, Windows
 
 from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.algebra.field.polyval import polyval
-from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate
 from ghashgen.support.toolchain import assemble_text
 
-CC = "x86_64-w64-mingw32-gcc"
-WINES = ("wine64", "wine", "/usr/lib/wine/wine64")
 KERNELS = (
     Kernel("sse", "k", "clmul1", 2),
     Kernel("sse", "winograd", "clmul1", 8),
@@ -32,32 +29,6 @@ KERNELS = (
     Kernel("avx", "winograd", "clmul1", 8, op="polyval"),
 )
 LONGEST = 1100
-
-
-@dataclass(frozen=True)
-class Windows:
-    """The driver as a Windows program."""
-
-    program: Path
-    wine: str
-    home: Path
-
-    def run(self, *question: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        # On Windows standard input is text unless the program says otherwise: no 0x1A, no CR LF.
-        return subprocess.run(
-            [self.wine, self.program, *question],
-            input=data,
-            env={
-                "HOME": str(self.home),
-                "WINEPREFIX": str(self.home / "prefix"),
-                "WINEDEBUG": "-all",
-                "PATH": "/usr/bin:/bin",
-                FEATURES_OFF: masked(),
-            },
-            capture_output=True,
-            check=False,
-            timeout=300,
-        )
 
 
 @pytest.fixture(scope="module")

@@ -101,6 +101,20 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
 
 
+def test_make_ends_with_what_it_did_and_what_to_do_next() -> None:
+    done = subprocess.run(
+        ["make", "-n", "all"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith("echo")]
+    assert "identities are proved" in said[1]
+    assert "bytes are not proved" in said[2]
+    assert "make prove-kernels" in said[3]
+    assert set(re.findall(r"make ([a-z-]+)", "".join(said))) <= targets()
+    assert all(
+        (ROOT / page).is_file() for line in said for page in re.findall(r"docs/\S+\.md", line)
+    )
+
+
 def refusal(words: list[str]) -> str | None:
     """Why a command line cannot be meant: an unknown program, verb, option or target."""
     if words[0] not in WORDS:

@@ -17,6 +17,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.lab.figures import folded, gallery, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.figures.svg import COLOURS, SMALL, WIDTH
+from ghashgen.lab.speeds.core import speeds
 from ghashgen.lab.standing import load_standings
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -56,7 +57,7 @@ def test_a_stale_figure_is_named(tmp_path: Path, fault: str) -> None:
 
 def test_a_chart_shows_the_cells_of_the_record() -> None:
     (one, *_) = load_standings(ROOT, ENTRIES.values(), "gcm")
-    chart = speed.sealed(one, 128)
+    chart = speed.chart(speeds()["gcm"], one, 128)
     ours, *theirs = chart.curves
     assert ours.name == "ghashgen"
     assert [curve.name for curve in theirs] == sorted(set(speed.LIBRARIES.values()))

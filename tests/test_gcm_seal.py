@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND
 from gcm import Key, context, made, prepared
+from gcm_sample import SAMPLE as TEXTS
+from gcm_sample import harness_of
 from sealing import (
     DIFFERS,
     DONE,
@@ -23,8 +25,6 @@ from sealing import (
     to_seal,
 )
 from syntaxes import each_syntax
-from test_gcm_kernels import SAMPLE as TEXTS
-from test_gcm_kernels import harness_of
 
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel

@@ -13,10 +13,10 @@ from cpus import AS_FOUND
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from examples import ROOT, WARNINGS, need_the_cpu, run
 from gcm import Key, context, made
+from gcm_sample import SAMPLE as TEXTS
+from gcm_sample import harness_of
 from sealing import DIFFERS, DONE, REFUSED, TAGS, Message, call, iv_for, message
 from syntaxes import each_syntax
-from test_gcm_kernels import SAMPLE as TEXTS
-from test_gcm_kernels import harness_of
 
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from compiling import Job, assembled, emitted_text
 from cpus import too_little
+from plugging import TOYS, plugged
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import isas, syntaxes
@@ -21,18 +20,6 @@ from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.run.harness import build
 from ghashgen.support.toolchain import Tool, assemble_text
-
-TOYS = Path(__file__).parent / "toys"
-
-
-def plugged(package: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the package look into a folder of toys, and forget them afterwards."""
-    before = set(sys.modules)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-    yield
-    for module in sys.modules.keys() - before:
-        if module.startswith(f"{package.__name__}.toy_"):
-            del sys.modules[module]
 
 
 @pytest.fixture

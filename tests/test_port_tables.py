@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ghashgen.arch.registry import uarch
-from ghashgen.arch.x86_64.uarch import parse as parse_table
+from ghashgen.arch.x86_64.uarch.table import parse as parse_table
 from ghashgen.support.errors import GhashgenError
 
 HEAD = """

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_bench import ANY, NEEDS, left_out, planted
+from benching import ANY, NEEDS, left_out, planted
 
 from ghashgen.lab.bench import bench
 from ghashgen.lab.bench.objects import load_objects

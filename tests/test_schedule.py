@@ -17,17 +17,12 @@ from ghashgen.arch.x86_64.abi import SYSV, WIN64
 from ghashgen.compiler.allocate import allocate
 from ghashgen.compiler.liveness import liveness
 from ghashgen.compiler.pipeline import compile_function, in_rows
-from ghashgen.compiler.schedule import (
-    MARGINS,
-    all_regions,
-    region_cycles,
-    region_graph,
-    reorder,
-    schedule,
-)
+from ghashgen.compiler.schedule import schedule
 from ghashgen.compiler.schedule.costs import single
-from ghashgen.compiler.schedule.graph import Graph
+from ghashgen.compiler.schedule.graph import Graph, region_graph
+from ghashgen.compiler.schedule.listed import MARGINS, region_cycles
 from ghashgen.compiler.schedule.order import Limits, Pressure, list_order
+from ghashgen.compiler.schedule.regions import all_regions, reorder
 from ghashgen.compiler.schedule.replay import ScheduleError, replay
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
@@ -352,8 +347,8 @@ def test_orders_that_need_more_registers_fall_back(monkeypatch: pytest.MonkeyPat
     """With no register limit the list order would spill; what comes out does not."""
     kernel = replace(KERNELS[0], blocks=16)
     program = rows_of(kernel)
-    monkeypatch.setattr("ghashgen.compiler.schedule.REACHES", (300,))
-    monkeypatch.setattr("ghashgen.compiler.schedule.MARGINS", (-60, *MARGINS))
+    monkeypatch.setattr("ghashgen.compiler.schedule.listed.REACHES", (300,))
+    monkeypatch.setattr("ghashgen.compiler.schedule.listed.MARGINS", (-60, *MARGINS))
     found = schedule(program, AVX, SYSV, kernel.schedule)
     assert found.account != "list order"
     for abi in (SYSV, WIN64):

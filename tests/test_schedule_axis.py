@@ -11,7 +11,7 @@ from compiling import Job, assembled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ghashgen.arch.registry import uarch, uarches
+from ghashgen.arch.registry import labels, uarch, uarches
 from ghashgen.arch.schedules import schedules
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -43,6 +43,9 @@ def test_names_end_in_the_suffix_of_the_table() -> None:
     assert replace(AVX4, schedule="written").name == "ghash_avx_winograd_clmul1_x4"
     assert replace(AVX4, wipe=True).name == "ghash_avx_winograd_clmul1_x4_wipe_skx"
     assert len({table.suffix for table in uarches().values()}) == len(uarches())
+    assert {name: (label.suffix, label.features) for name, label in labels().items()} == {
+        name: (table.suffix, table.features) for name, table in uarches().items()
+    }
     assert schedules()[0] == "written"
     assert set(schedules()[1:]) == set(uarches())
 

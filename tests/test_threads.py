@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, lacking
 from threading_runtime import ENTRIES, FLAGS, STRESS, Driver, build, edited, runtime
+from valgrind import VALGRIND_H, under_valgrind
 
 from ghashgen.algebra.field.bitorder import xor_blocks
 from ghashgen.algebra.field.ghash import multiply_blocks
@@ -297,18 +298,6 @@ def relaxed(files: dict[str, str]) -> dict[str, str]:
 def test_thread_sanitizer_would_see_one(tmp_path: Path) -> None:
     driver = sanitized(tmp_path, relaxed(runtime()))
     assert "data race" in driver.run("help", 70_000, 3, 50, 10_000).stderr
-
-
-VALGRIND_H = Path(__file__).with_name("threads_valgrind.h")
-
-
-def under_valgrind(driver: Driver, tool: str, *words: object) -> int:
-    valgrind = shutil.which("valgrind")
-    command = [valgrind, f"--tool={tool}", "--error-exitcode=9", "-q", driver.path]
-    found = subprocess.run(
-        [*map(str, command), *map(str, words)], capture_output=True, check=False, timeout=300
-    )
-    return found.returncode
 
 
 def annotated(folder: Path, files: dict[str, str]) -> Driver:

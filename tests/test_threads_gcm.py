@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from cpus import AS_FOUND, lacking
-from test_threads import VALGRIND_H, under_valgrind
 from threading_runtime import FLAGS, SECONDS, STRESS, Driver, edited
+from valgrind import VALGRIND_H, under_valgrind
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.validation.ciphers import CARRIES, stepped

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from cpus import AS_FOUND, lacking
-from test_dispatch_windows import CC, WINES, Windows
 from threading_runtime import FLAGS
+from windows import CC, WINES, Windows
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels.core import Point

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND
-from test_plugins import TOYS, plugged
+from plugging import TOYS, plugged
 
 from ghashgen import arch as arch_package
 from ghashgen.arch.core import Arch

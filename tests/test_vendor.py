@@ -453,7 +453,7 @@ def test_a_folder_is_compared_without_an_assembler(
 
 
 def test_what_emitted_files_depend_on_is_all_that_they_may_import() -> None:
-    from test_architecture import ROOMS
+    from rooms import ROOMS
 
     assert set(maker.ROOMS) == set(ROOMS[: ROOMS.index("output") + 1])
     names = {name for name, _ in maker._files()}

@@ -1,29 +1,15 @@
 """GHASH in C, by intrinsics: what compilers make of it is proved, or the flag to add is named."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from compiled_c import compiled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
-
-SOURCE = Path(__file__).with_name("c_verify") / "ghash.c"
-
-
-def compiled(cc: str, flags: str, folder: Path, blocks: int, *defined: str) -> Path:
-    if shutil.which(cc) is None:
-        pytest.skip(f"{cc}, whose objects are proved here, is missing")
-    out = folder / "ghash.o"
-    command = [cc, *flags.split(), "-mpclmul", f"-DGROUP={blocks}", *defined, "-c", str(SOURCE)]
-    done = subprocess.run([*command, "-o", str(out)], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"{cc} does not take {flags}: {done.stderr.splitlines()[0]}")
-    return out
 
 
 def refuted(obj: Path, blocks: int, multiple: int) -> Refutation | None:

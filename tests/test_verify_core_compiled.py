@@ -4,8 +4,8 @@ import copy
 from pathlib import Path
 
 import pytest
+from compiled_c import compiled
 from core_checking import accepted, checked, function_of, refusals
-from test_verify_compiled import compiled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.verify.core.refutation import Refutation

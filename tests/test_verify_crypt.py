@@ -1,42 +1,16 @@
 """encrypt and decrypt of AES-GCM by hand: proved for every length, faults of all kinds refused."""
 
-from functools import cache
-
 import pytest
+from crypt_objects import source, spec
 from verify_objects import ASM, assembled
 
-from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
 from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 from ghashgen.verify.search.telling import wrong_at
-from ghashgen.verify.statements.gcm import OPERATIONS, GcmFunction, GcmSpec, parse_cell
-
-KERNELS = {"stitched": (4, range(1, 5)), "stitched_wide": (8, range(8, 0, -1))}
-"""Blocks a group, and the powers of H in the order in which the table has them."""
-
-
-def spec(kernel: str, operation: str) -> GcmSpec:
-    blocks, powers = KERNELS[kernel]
-    texts = [f"B{i}" for i in powers] + [f"key{i}" for i in range(11)]
-    return GcmSpec(
-        name="by hand",
-        abi="sysv",
-        key_bits=128,
-        order=Order.REFLECTED,
-        blocks=blocks,
-        cells=tuple(map(parse_cell, texts)),
-        table_bytes=16 * len(texts),
-        functions=(GcmFunction(operation, f"{kernel}_{operation}", OPERATIONS[operation]),),
-    )
-
-
-@cache
-def source(kernel: str, *defined: str) -> str:
-    lines = [f"%define {name}" for name in defined]
-    return "\n".join([*lines, (ASM / f"{kernel}.asm").read_text()])
+from ghashgen.verify.statements.gcm import GcmSpec
 
 
 def proved(text: str, kernel: str, operation: str) -> Proof:

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from crypt_objects import source, spec
 from gcm_by_hand import table
-from test_verify_crypt import source, spec
 from verify_objects import assembled
 
 from ghashgen.algebra.field import aes

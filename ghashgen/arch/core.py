@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ghashgen.arch.decoder import Decoder
-from ghashgen.arch.uarch import Uarch
+from ghashgen.arch.uarch import Label, Uarch
 from ghashgen.ir.program import Flow, Line, Mem, Op, RegClass, VReg
 
 
@@ -184,7 +184,8 @@ class Arch:
     CPU_FEATURES after the name, for the C code in the folder of harness/ with this name.
     """
     frame: FrameCode
-    decoder: Decoder
+    load_decoder: Callable[[], Decoder]
+    """Imports its decoder, whose library nothing needs that reads no bytes."""
     entry_align: int
     """Alignment of functions in bytes."""
     proved: bool = False
@@ -195,6 +196,8 @@ class Arch:
     """None if the length of jumps does not depend on their place and they may be anywhere."""
     uarches: Callable[[], Mapping[str, Uarch]] = dict
     """Tables of its cores by name; read on demand."""
+    labels: Callable[[], Mapping[str, Label]] = dict
+    """The labels of these tables by name, which are quick to read."""
     address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
     """(address, kind of the operand, …) → rows that compute what instructions cannot express, and
     the remaining address.
@@ -226,6 +229,11 @@ class Arch:
     def default_format(self) -> ObjectFormat:
         """The object format whose objects are run, proved and audited."""
         return next(iter(self.formats.values()))
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The decoder of its instructions."""
+        return self.load_decoder()
 
     @cached_property
     def numbers(self) -> Mapping[str, tuple[RegClass, int]]:

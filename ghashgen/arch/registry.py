@@ -14,8 +14,9 @@ import ghashgen.arch as package
 from ghashgen.arch.core import Arch
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.syntax import Syntax
-from ghashgen.arch.uarch import Uarch
+from ghashgen.arch.uarch import Label, Uarch
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.lazy import Lazy
 from ghashgen.support.registry import found
 from ghashgen.support.wording import choose_one
 
@@ -46,9 +47,16 @@ def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
 
 @cache
 def uarches() -> Mapping[str, Uarch]:
-    """Return the table of every core by name, sorted by name."""
-    tables = {name: table for arch in arches().values() for name, table in arch.uarches().items()}
-    return MappingProxyType(dict(sorted(tables.items())))
+    """Return the table of every core by name, sorted by name; a table is read when asked for."""
+    arch_of = {name: arch for arch in arches().values() for name in arch.uarches()}
+    return Lazy(tuple(sorted(arch_of)), lambda name: arch_of[name].uarches()[name])
+
+
+@cache
+def labels() -> Mapping[str, Label]:
+    """Return the label of every core's table by name, sorted by name."""
+    found = {name: label for arch in arches().values() for name, label in arch.labels().items()}
+    return MappingProxyType(dict(sorted(found.items())))
 
 
 def uarch(name: str) -> Uarch:

@@ -3,8 +3,8 @@
 The names of scheduled kernels end with the table's suffix.
 """
 
-from ghashgen.arch.registry import uarches
-from ghashgen.arch.uarch import Uarch
+from ghashgen.arch.registry import labels, uarches
+from ghashgen.arch.uarch import Label, Uarch
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -13,7 +13,7 @@ WRITTEN = "written"
 
 def schedules() -> tuple[str, ...]:
     """Return the name of every schedule."""
-    return (WRITTEN, *uarches())
+    return (WRITTEN, *labels())
 
 
 def table_of(schedule: str) -> Uarch:
@@ -22,11 +22,21 @@ def table_of(schedule: str) -> Uarch:
     Raises:
         GhashgenError: the schedule is unknown.
     """
-    if schedule not in uarches():
-        raise GhashgenError(f"unknown schedule {schedule!r}", choose_one(schedule, schedules()))
+    label_of(schedule)
     return uarches()[schedule]
+
+
+def label_of(schedule: str) -> Label:
+    """Return the label of that microarchitecture, without reading its whole table.
+
+    Raises:
+        GhashgenError: as `table_of`.
+    """
+    if schedule not in labels():
+        raise GhashgenError(f"unknown schedule {schedule!r}", choose_one(schedule, schedules()))
+    return labels()[schedule]
 
 
 def suffix(schedule: str) -> str:
     """Return the end of the names of kernels with this schedule."""
-    return table_of(schedule).suffix
+    return label_of(schedule).suffix

@@ -67,6 +67,18 @@ class Fusion:
 
 
 @dataclass(frozen=True)
+class Label:
+    """The part of a microarchitecture's table that the kernels scheduled for it need to be named
+    and refused.
+    """
+
+    suffix: str
+    """The end of their names."""
+    features: frozenset[str]
+    """As in `Uarch`."""
+
+
+@dataclass(frozen=True)
 class Uarch:
     """A microarchitecture."""
 

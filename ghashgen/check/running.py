@@ -19,7 +19,7 @@ from ghashgen.check.validation import hashes
 from ghashgen.check.validation.gcm import validator
 from ghashgen.check.validation.gcm.validator import Wanted
 from ghashgen.check.validation.hashes import Hash
-from ghashgen.check.validation.runners import NOTHING, Emulated, Native, Runner
+from ghashgen.check.validation.runners import NOTHING, SAMPLE, Emulated, Native, Runner
 from ghashgen.check.validation.trials import Trial, faults, together
 from ghashgen.check.validation.turns import FARTHEST, FIRST, TURNS
 from ghashgen.run.emulate import EMULATED, Emulator
@@ -29,9 +29,6 @@ from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.extras import require
 from ghashgen.support.wording import counted
-
-SAMPLE = 16
-"""One in this many of the trials that do not depend on the group is run, also on this CPU."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Figures come from the records: the CPU's own first, then the nearest with the sa
 record decides, the convention does. `rule` says which differences count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -64,6 +64,7 @@ class Chooser:
         self._lacks = {slug: told - have for slug, have in features.items() if have}
         self._told = told
         self._made: dict[tuple[object, ...], tuple[Pick, ...]] = {}
+        self._found: dict[tuple[Host, Use], Mapping[Features, Row]] = {}
 
     @cached_property
     def _levels(self) -> dict[str, Features]:
@@ -96,8 +97,13 @@ class Chooser:
     def _for(self, use: Use) -> list[Candidate]:
         return [c for c in self._pool if c.exports(use.exports)]
 
-    def _levels_of(self, host: Host, use: Use) -> dict[Features, Row]:
+    def _levels_of(self, host: Host, use: Use) -> Mapping[Features, Row]:
         """Return a host's rows by the level that they were made on, in the order of `levels`."""
+        if (host, use) not in self._found:
+            self._found[host, use] = self._made_for(host, use)
+        return self._found[host, use]
+
+    def _made_for(self, host: Host, use: Use) -> Mapping[Features, Row]:
         pool = self._for(use)
         lacks = self._told - host.features if host.features else Features()
         made = {one: self._level(host, one, pool, use) for one in levels(pool) if not one & lacks}

@@ -40,6 +40,8 @@ class Axis:
     @property
     def is_number(self) -> bool:
         """Whether its values are numbers."""
+        if self.default is not None:
+            return type(self.default) is int
         return all(type(value) is int for value in self.values())
 
     def require(self, value: object) -> None:

@@ -33,6 +33,7 @@ FACETS: Mapping[str, Facet] = MappingProxyType(
         "contest": Facet("bench", "CONTEST", "modes, peers and records of its measurement"),
         "goal": Facet("tune", "GOAL", "what a sweep decides"),
         "calls": Facet("tune", "calls", "the emulated calls that stand for each mode"),
+        "speed": Facet("summary", "SPEED", "what README and results.md say about its speed"),
         "topic": Facet("report", "TOPIC", "the words of its report page"),
     }
 )

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ghashgen.lab.reached import REACHED, Verdict, verdicts
+from ghashgen.lab.speeds.core import Measured, Speed, ranked
 from ghashgen.lab.standing import MARK, Pair, Standing, figure, markdown_table, wrapped
 from ghashgen.records.core import PIECES, size_name
 from ghashgen.records.goals import Book
@@ -24,22 +24,6 @@ COLUMNS = (
 NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
 
 
-@dataclass(frozen=True)
-class Side:
-    """A function as README calls it, and the modes and key sizes of its records that it shows."""
-
-    title: str
-    mode: str
-    chained: str
-    """The mode where each call waits for the one before."""
-    keys: tuple[int, ...]
-    """What a range covers; single sizes are of the first."""
-
-
-HASH = Side("GHASH", "throughput", "latency", (0,))
-MESSAGES = Side("AES-GCM", "seal", "seal-latency", (128, 256))
-
-
 def proved_claim(sentence: str, trusted_lines: int) -> str:
     """Return the claim about proofs: what both pages say, and what must be trusted."""
     return _item(
@@ -55,10 +39,10 @@ OLD = (
 )
 
 
-def fast_claim(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
+def fast_claim(measured: Iterable[Measured]) -> str:
     """Return the claim about speed: for long messages, for all, on which CPUs, and its limits."""
-    measured = ((MESSAGES, messages), (HASH, hashes))
-    sides = [(side, found) for side, found in measured if _every(found, side)]
+    sides = [(one.speed, one.standings) for one in ranked(measured)]
+    sides = [(side, found) for side, found in sides if _every(found, side)]
     if not sides:
         return NOT_MEASURED
     every = [(side, _every(found, side)) for side, found in sides]
@@ -96,27 +80,37 @@ def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     )
 
 
-def table(hashes: Sequence[Standing], messages: Sequence[Standing]) -> str:
+def table(measured: Iterable[Measured]) -> str:
     """Return the short table, a row for each function and CPU; nothing where none was measured."""
-    rows = [*_rows(messages, MESSAGES), *_rows(hashes, HASH)]
+    found = ranked(one for one in measured if one.standings)
+    rows = [row for one in found for row in _rows(one.standings, one.speed)]
     if not rows:
         return ""
     title = wrapped(
         "Each figure is the time of the fastest other library divided by ours. Brackets give our "
         "core cycles per call, or per byte (/B). Of dependent calls, each needs the result of the "
-        "one before. AES-GCM seals whole messages with 12 bytes of AAD. Its ranges cover 128-bit "
-        "and 256-bit keys; single lengths are for 128-bit keys."
+        f"one before. {' '.join(_calls([one.speed for one in found]))}"
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
 
 
-def _rows(standings: Sequence[Standing], side: Side) -> Iterator[tuple[str, ...]]:
+def _calls(shown: Sequence[Speed]) -> Iterator[str]:
+    """Yield what was measured of each function, in sentences, and under which keys."""
+    yield from (speed.calls for speed in shown if speed.calls)
+    if keyed := [speed.function for speed in shown if len(speed.keys) > 1]:
+        yield (
+            f"Ranges of {_and(keyed)} cover 128-bit and 256-bit keys; their single lengths are for "
+            "128-bit keys."
+        )
+
+
+def _rows(standings: Sequence[Standing], side: Speed) -> Iterator[tuple[str, ...]]:
     for one in standings:
         if pairs := _pairs(one, side.mode, side.keys):
             single = (one.pair(size, side.mode, side.keys[0]) for size in SIZES)
             yield (
-                *(side.title, _title(one, side), _range(pairs)),
+                *(side.function, _title(one, side), _range(pairs)),
                 *(f"{both.ratio:.2f} ({figure(both.kernel)})" if both else "" for both in single),
                 _range(_pairs(one, side.chained, side.keys)),
             )
@@ -133,19 +127,19 @@ def _pairs(one: Standing, mode: str, keys: tuple[int, ...]) -> Pairs:
     return [(size, both) for size, both in found if both is not None]
 
 
-def _every(standings: Iterable[Standing], side: Side) -> Pairs:
+def _every(standings: Iterable[Standing], side: Speed) -> Pairs:
     return [each for one in standings for each in _pairs(one, side.mode, side.keys)]
 
 
-def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
+def _times(found: Sequence[tuple[Speed, Pairs]], when: str) -> str:
     """Return how many times as fast each function is; nothing where nothing was measured."""
-    ranges = [f"{side.title} is {_range(pairs)} times" for side, pairs in found]
+    ranges = [f"{side.function} is {_range(pairs)} times" for side, pairs in found]
     return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
 
 
-def _cpus(sides: Sequence[tuple[Side, Sequence[Standing]]]) -> str:
+def _cpus(sides: Sequence[tuple[Speed, Sequence[Standing]]]) -> str:
     """Return the measured CPUs; with the function, where another was not measured there."""
-    of = {side.title: {one.record.title for one in found} for side, found in sides}
+    of = {side.function: {one.record.title for one in found} for side, found in sides}
     titles: dict[str, set[str]] = {}
     for side, standings in sides:
         for one in standings:
@@ -158,7 +152,7 @@ def _cpus(sides: Sequence[tuple[Side, Sequence[Standing]]]) -> str:
     return _and(found)
 
 
-def _slower(side: Side, standings: Iterable[Standing]) -> str:
+def _slower(side: Speed, standings: Iterable[Standing]) -> str:
     """Return at which lengths, and on which CPUs, a function is slower than another library."""
     found = []
     for one in standings:
@@ -166,20 +160,20 @@ def _slower(side: Side, standings: Iterable[Standing]) -> str:
         # As the table rounds it: a ratio that reads 1.00 is not called slower.
         if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
             found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
-    return f"{side.title} is slower {_and(found)}." if found else ""
+    return f"{side.function} is slower {_and(found)}." if found else ""
 
 
-def _slower_where(what: str, found: Iterable[tuple[Side, Sequence[Standing], str]]) -> str:
+def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], str]]) -> str:
     """Return on which CPUs functions are slower in a mode, at some length."""
     told = []
     for side, standings, mode in found:
         slow = [one for one in standings if _least(one, side, mode) < 1]
         if slow:
-            told.append(f"{side.title} on {_and([one.record.title for one in slow])}")
+            told.append(f"{side.function} on {_and([one.record.title for one in slow])}")
     return f"{what}: {_and(told)}." if told else ""
 
 
-def _least(one: Standing, side: Side, mode: str) -> float:
+def _least(one: Standing, side: Speed, mode: str) -> float:
     ratios = (round(both.ratio, 2) for _, both in _pairs(one, mode, side.keys))
     return min(ratios, default=math.inf)
 
@@ -190,7 +184,7 @@ def _range(pairs: Pairs) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
-def _title(one: Standing, side: Side) -> str:
+def _title(one: Standing, side: Speed) -> str:
     """Return the CPU, marked if a figure is of a kernel that has other code now."""
     shown = (*_pairs(one, side.mode, side.keys), *_pairs(one, side.chained, side.keys))
     old = not {both.kernel.name for _, both in shown}.isdisjoint(one.changed)

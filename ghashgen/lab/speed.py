@@ -5,23 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from ghashgen.choice.rule import RULE
 from ghashgen.lab.edges import SHOWN, TITLES, edge_cells
 from ghashgen.lab.figures.speed import file_of
-from ghashgen.lab.reached import goal_parts
-from ghashgen.lab.standing import (
-    GCM_COLUMNS,
-    LONG_COLUMNS,
-    MARK,
-    PIECES_COLUMNS,
-    Standing,
-    gcm_rows,
-    long_rows,
-    markdown_table,
-    marked,
-    pieces_rows,
-    shown,
-    wrapped,
-)
+from ghashgen.lab.speeds.core import Measured, Speed
+from ghashgen.lab.standing import MARK, Standing, markdown_table, marked, shown, wrapped
 from ghashgen.records.cpus import lacking
-from ghashgen.records.goals import Book
 from ghashgen.records.records import Record
 from ghashgen.support.wording import counted
 
@@ -31,18 +17,16 @@ NAMED = 2
 """Subjects named of those that one reason kept from being measured."""
 
 
-def measured_parts(
-    hashes: Sequence[Standing], messages: Sequence[Standing], goals: Book
-) -> Iterable[str]:
-    """Yield the results page's parts about speed."""
-    if hashes or messages:
+def measured_parts(measured: Sequence[Measured], goals: Iterable[str]) -> Iterable[str]:
+    """Yield the results page's parts about speed; `goals` are its parts about goals."""
+    shown = [one for one in measured if one.standings]
+    if shown:
         yield "## How the speeds are given"
-        yield _legend()
-    for one in hashes:
-        yield from speed_parts(one)
-    for one in messages:
-        yield from gcm_parts(one)
-    if found := tuple(goal_parts(messages, goals)):
+        yield _legend([one.speed for one in shown])
+    for each in shown:
+        for one in each.standings:
+            yield from speed_parts(each.speed, one)
+    if found := tuple(goals):
         yield "## Goals of AES-GCM"
         yield wrapped(
             "The goals were set before the measurement, for messages sealed back to back with 12 "
@@ -52,8 +36,10 @@ def measured_parts(
             "[model.md](model.md)."
         )
         yield from found
-    yield from edge_parts(*([one.record for one in some] for some in (hashes, messages)))
-    setups = [part for standings in (hashes, messages) for part in _setup(standings)]
+    yield from edge_parts(
+        (one.speed.function, each.record) for one in shown for each in one.standings
+    )
+    setups = [part for one in shown for part in _setup(one.standings)]
     if setups:
         yield "## Key set-up"
         yield wrapped(
@@ -62,7 +48,7 @@ def measured_parts(
         yield from setups
 
 
-def _legend() -> str:
+def _legend(shown: Iterable[Speed]) -> str:
     items = (
         "**cycles**: core cycles per call up to 256 bytes, per byte (/B) above: the median of the "
         "runs' medians. Kernels and peers run in turns, in one process on one core.",
@@ -73,47 +59,32 @@ def _legend() -> str:
         "**ratio**: the time of the best peer divided by that of the kernel. Above 1 the kernel is "
         "faster.",
         "**chained**: the ratio where each call waits for the result of the one before.",
-        "**GCM message**: the ratio for three calls of GHASH: AAD of 12 bytes, the message, the "
-        "lengths.",
-        "**open**, **text alone**: the ratio for opening messages, and for encrypting and hashing "
-        "without AAD, lengths and tag.",
         f"{MARK}: the kernel's code has changed since it was measured.",
-        "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
-        "for which `recommend` names the same kernel. Its cycles are those of the first and the "
-        "last length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, "
-        "594 and 1518 bytes at 7 : 4 : 1.",
-        "**pieces**: one message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 "
-        "bytes, 1 KiB or 16 KiB, begin and end included.",
+        *(item for speed in shown for item in speed.legend),
     )
     return "\n".join(wrapped(f"- {item}").replace("\n", "\n  ") for item in items)
 
 
-def speed_parts(one: Standing) -> Iterable[str]:
-    """Yield the results page's parts about GHASH on one CPU; changed kernels are marked."""
+def speed_parts(speed: Speed, one: Standing) -> Iterable[str]:
+    """Yield the results page's parts about a family on one CPU; changed kernels are marked."""
     record = one.record
-    yield f"## Speed on {record.title}"
+    chart = file_of(speed, record, speed.drawn)
+    yield f"## {speed.heading} on {record.title}"
     yield _measured_on(one)
-    yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
-    yield marked(markdown_table(LONG_COLUMNS, long_rows(one)), one.changed)
+    yield f"![{speed.alt} on {record.title}, by message size](figures/{chart})"
+    for table in speed.tables:
+        if rows := tuple(table.rows(one)):
+            yield marked(markdown_table(table.heads, rows), one.changed)
 
 
-def gcm_parts(one: Standing) -> Iterable[str]:
-    """Yield the parts about AES-GCM on one CPU; likewise."""
-    record = one.record
-    yield f"## Speed of AES-GCM on {record.title}"
-    yield _measured_on(one)
-    yield f"![AES-256-GCM on {record.title}, by message size](figures/{file_of(record, 256)})"
-    yield marked(markdown_table(GCM_COLUMNS, gcm_rows(one)), one.changed)
-    if pieces := tuple(pieces_rows(one)):
-        yield marked(markdown_table(PIECES_COLUMNS, pieces), one.changed)
+def edge_parts(measured: Iterable[tuple[str, Record]]) -> Iterator[str]:
+    """Yield the cost of callers' memory placement, of records each with its function.
 
-
-def edge_parts(hashes: Iterable[Record], messages: Iterable[Record]) -> Iterator[str]:
-    """Yield the cost of callers' memory placement; nothing if it was not measured."""
+    Nothing if it was not measured.
+    """
     rows = [
         (record.title, what, who, *cells)
-        for what, records in (("GHASH", hashes), ("AES-GCM", messages))
-        for record in records
+        for what, record in measured
         for who, kind in (("kernels", "kernel"), ("fastest peer", "peer"))
         if any(cells := tuple(edge_cells(record.results, kind)))
     ]
@@ -137,7 +108,7 @@ def _measured_on(one: Standing) -> str:
     clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
     sources = f", sources {machine.git}" if machine.git else ""
     runs = counted(record.runs, "run")
-    note = f" Note: {record.note}." if record.note else ""
+    note = f" Note: {record.note.removesuffix('.')}." if record.note else ""
     lacks = lacking(machine.cpu, machine.features)
     less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
     own = len(one.changed)

@@ -20,6 +20,7 @@ from ghashgen.choice.figures import of_other_code
 from ghashgen.kernels.manifest import Entry
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.records.core import (
+    CRYPT,
     GCM,
     IMIX,
     IMIX_BYTES,
@@ -45,6 +46,7 @@ GCM_COLUMNS = (
     *(">key", ">bytes", "kernel", ">cycles", ">spread", "best peers", ">ratio"),
     *(">open", ">seal chained", ">open chained", ">text alone"),
 )
+CTR_COLUMNS = (">key", ">bytes", "kernel", ">cycles", ">spread", "best peers", ">ratio")
 PIECES_COLUMNS = (
     *(">key", "mode", "kernel", ">cycles", ">its twin that wipes", ">spread", "best peer"),
     ">ratio",
@@ -150,18 +152,30 @@ def gcm_rows(one: Standing) -> Iterator[tuple[str, ...]]:
 
     A row's figures are those of its first and last length, or the lowest and the highest.
     """
-    results = one.record.results
-    sizes = [size for mode, size in results.rows() if mode == "seal"]
-    for key in results.keys:
-        found = [(size, one.pair(size, "seal", key)) for size in sizes]
-        sealed = [(size, both) for size, both in found if both is not None]
-        for (name, _), run in groupby(sealed, _kernel_and_unit):
-            pairs = dict(run)
-            modes = (*SEAL_MODES[1:], TEXT)
+    for key in one.record.results.keys:
+        for pairs in _runs(one, "seal", key):
+            name, modes = next(iter(pairs.values())).kernel.name, (*SEAL_MODES[1:], TEXT)
             others = [[one.of(name, size, mode, key) for size in pairs] for mode in modes]
             yield _row(key, name, _ends([*map(str, pairs)]), [*pairs.values()], others)
         if imix := one.pair(IMIX_BYTES, IMIX, key):
             yield _row(key, imix.kernel.name, "IMIX", [imix], [[]] * len(SEAL_MODES))
+
+
+def ctr_rows(one: Standing) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows of AES-CTR, likewise."""
+    for key in one.record.results.keys:
+        for pairs in _runs(one, CRYPT, key):
+            name = next(iter(pairs.values())).kernel.name
+            yield _row(key, name, _ends([*map(str, pairs)]), [*pairs.values()], ())
+
+
+def _runs(one: Standing, mode: str, key: int) -> Iterator[dict[int, Pair]]:
+    """Yield, by length, what was measured in a mode: lengths in turn with one kernel to take."""
+    sizes = [size for found, size in one.record.results.rows() if found == mode]
+    pairs = [(size, one.pair(size, mode, key)) for size in sizes]
+    measured = [(size, both) for size, both in pairs if both is not None]
+    for _, run in groupby(measured, _kernel_and_unit):
+        yield dict(run)
 
 
 def _kernel_and_unit(sealed: tuple[int, Pair]) -> tuple[str, bool]:
@@ -234,7 +248,7 @@ def _apart(cell: Cell) -> str:
 def shown(one: Standing) -> frozenset[str]:
     """Return the kernels and peers that the page's tables of a record name."""
     results = one.record.results
-    modes = ("throughput", "seal", IMIX, *PIECES)
+    modes = ("throughput", "seal", IMIX, CRYPT, *PIECES)
     pairs = [
         one.pair(size, mode, key)
         for mode, size in results.rows()

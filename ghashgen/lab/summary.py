@@ -19,11 +19,13 @@ from ghashgen.check.ledger import provable, unrecorded
 from ghashgen.check.ledger import theorems as proved_theorems
 from ghashgen.check.trusted import Part, trusted_parts
 from ghashgen.kernels import manifest
-from ghashgen.kernels.families import DEFAULT, in_order
+from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
+from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.speed import measured_parts
-from ghashgen.lab.standing import Standing, load_standings, markdown_table, wrapped
+from ghashgen.lab.speeds.core import Measured, load_measured
+from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
@@ -116,10 +118,8 @@ class Summary:
     proved: Proved | None
     trusted: tuple[Part, ...]
     """The parts of this package that the proofs of the bytes rest on."""
-    hashes: tuple[Standing, ...]
-    """One for each measured CPU."""
-    messages: tuple[Standing, ...]
-    """The same for AES-GCM."""
+    measured: Mapping[str, Measured]
+    """The records of each family, by its name."""
     goals: Book
     """The goals for AES-GCM."""
 
@@ -141,8 +141,7 @@ def gather(root: Path) -> Summary:
         singles=tuple(_single(entries[name]) for name in PAPER if name in entries),
         proved=_proved(root / OUTPUT / PROOFS, entries),
         trusted=trusted_parts(),
-        hashes=load_standings(root, kernels, DEFAULT),
-        messages=load_standings(root, kernels, AES_GCM.family),
+        measured=load_measured(root, kernels),
         goals=load_goals(root / AES_GCM.folder),
     )
 
@@ -209,13 +208,15 @@ def _single(entry: manifest.Entry) -> Single:
 def blocks(summary: Summary) -> dict[str, str]:
     """Return the text between the markers of each page, without them, ending with a newline."""
     unrecorded = summary.proved.unrecorded if summary.proved else ()
+    measured = tuple(summary.measured.values())
+    messages = summary.measured[AES_GCM.family].standings
     names = f", {', '.join(f'`{name}`' for name in unrecorded)}"
     claims = (
         proved_claim(
             _proved_text(summary.proved, f", which {RESULTS} names"),
             sum(part.code for part in summary.trusted),
         ),
-        fast_claim(summary.hashes, summary.messages),
+        fast_claim(measured),
         adopt_claim(
             sum(shelf.kernels for shelf in summary.shelves),
             (shelf.isa for shelf in summary.shelves),
@@ -223,8 +224,8 @@ def blocks(summary: Summary) -> dict[str, str]:
     )
     short = [
         "\n".join(claims),
-        table(summary.hashes, summary.messages),
-        goals_note(summary.messages, summary.goals),
+        table(measured),
+        goals_note(messages, summary.goals),
     ]
     long = [
         "## Kernels",
@@ -236,7 +237,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
-        *measured_parts(summary.hashes, summary.messages, summary.goals),
+        *measured_parts(measured, goal_parts(messages, summary.goals)),
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"

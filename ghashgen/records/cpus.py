@@ -6,6 +6,7 @@ The table is `cores.toml`, beside this file.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -83,6 +84,7 @@ CORES = tuple(_cores(Path(__file__).with_name("cores.toml")))
 """Cores by CPUID; the first that fits a CPU is its core."""
 
 
+@cache
 def core_of(cpu: str) -> Core | None:
     """Return the core of a CPU's description ("…cpu family 6, model 85, stepping 7…"), if known."""
     found = _PLACE.search(cpu)

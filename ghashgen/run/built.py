@@ -7,7 +7,7 @@ rendered first. Objects are cached in build/obj by the hash of their text and se
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -72,7 +72,7 @@ class Built(Generic[K_co]):
         """Key size of its cipher in bytes, 0 for a hash."""
         return self.kernel.key_bytes if isinstance(self.kernel, Keyed) else 0
 
-    @property
+    @cached_property
     def exported(self) -> Mapping[str, Exported]:
         """Its functions, by name."""
         return {

@@ -28,7 +28,7 @@ ARCH = Arch(
     triple="aarch64-linux-gnu",
     emulator=("qemu-aarch64", "-cpu", "max"),
     frame=FRAME,
-    decoder=AArch64Decoder(),
+    load_decoder=AArch64Decoder,
     entry_align=16,
     address=address,
 )

@@ -6,7 +6,7 @@ from queue import Queue
 
 from ghashgen.check.sampled.control import Refused
 from ghashgen.check.sampled.runs import emulated, natively
-from ghashgen.check.sampled.subject import SEED, Plan, Sampled, Subject, plan
+from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, plan
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
@@ -29,8 +29,11 @@ def sample(
     emulators: Callable[[str], "Queue[Emulator] | None"],
     seed: str = SEED,
     on_done: Callable[[Sampled], None] = lambda result: None,
+    bits: int = BITS,
 ) -> list[Sampled]:
     """Run every subject at random points, in `emulators` of its name if this CPU cannot run it.
+
+    On this CPU there are enough points for `bits`.
 
     If a subject has no degree or the harness cannot run it, only that subject fails.
     """
@@ -48,7 +51,7 @@ def sample(
             planned.append((subject, p))
     with ThreadPoolExecutor(workers()) as pool:
         work = [
-            pool.submit(_attempt, harness, group, emulators(group[0][0].name), seed)
+            pool.submit(_attempt, harness, group, emulators(group[0][0].name), seed, bits)
             for group in _groups(planned, lambda s: emulators(s.name) is not None)
         ]
         try:
@@ -87,12 +90,12 @@ def _groups(
 
 
 def _attempt(
-    harness: Harness, group: _Group, free: "Queue[Emulator] | None", seed: str
+    harness: Harness, group: _Group, free: "Queue[Emulator] | None", seed: str, bits: int
 ) -> list[Sampled]:
     subjects, plans = [subject for subject, _ in group], [p for _, p in group]
     try:
         if free is not None:
             return [emulated(harness, free, *group[0], seed=seed)]
-        return natively(harness, subjects, plans, seed)
+        return natively(harness, subjects, plans, seed, bits)
     except GhashgenError as error:
         return [_failed(subject, str(error)) for subject in subjects]

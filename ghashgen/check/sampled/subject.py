@@ -20,6 +20,9 @@ SEED = "1"
 BITS = 128
 """The goal: to miss a wrong function with probability at most 2^-BITS."""
 
+QUICK_BITS = 40
+"""The same for a quick run."""
+
 _FEW_BITS = 4
 _ARGUMENTS = {
     "table": degrees.TABLE,

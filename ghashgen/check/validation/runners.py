@@ -27,6 +27,9 @@ from ghashgen.support.errors import GhashgenError
 CHECKED = ("init", "mul", "update", "power", "combine")
 """The hash functions that `harness/check.c` knows, including their results."""
 
+SAMPLE = 16
+"""Of the cases that do not depend on the group size, one in this many is run, unless all are."""
+
 Chosen = Mapping[str, Sequence[Arguments]]
 NOTHING: Chosen = MappingProxyType({})
 
@@ -158,7 +161,7 @@ class Emulated:
 
     free: "Queue[Emulator]"
     how: str = "emulated"
-    sample: int = 16
+    sample: int = SAMPLE
 
     def updates(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
         """Call init and update for every vector, chunk by chunk."""
@@ -273,8 +276,8 @@ def _image(obj: bytes) -> Image:
     return load_object(obj)
 
 
-def native(kernels: Sequence[Built[Point]], folder: Path) -> Native:
-    """Build the harness with these kernels, all of one architecture."""
+def native(kernels: Sequence[Built[Point]], folder: Path, sample: int = 1) -> Native:
+    """Build the harness with these kernels, all of one architecture; `sample` as in `Runner`."""
     arch = kernels[0].kernel.instruction_set.arch if kernels else None
     harness = build_harness([built.harness_kernel for built in kernels], folder, arch)
-    return Native(harness, harness.how)
+    return Native(harness, harness.how, sample)

@@ -5,7 +5,7 @@ run: (runner, kernel) → `Validation`.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from ghashgen.check.validation.outcome import Validation
@@ -33,22 +33,40 @@ def validate(
     """
     if not kernels:
         raise GhashgenError("no kernels to validate", "choose more")
+    order = _spread(kernels)
     names = dict.fromkeys(built.kernel.family for built in kernels)
     one = {
         name: _validator(name, [built for built in kernels if built.kernel.family == name])
         for name in names
     }
-    results = []
     with ThreadPoolExecutor(workers()) as pool:
-        futures = [pool.submit(one[b.kernel.family], runner_for(b), b) for b in kernels]
+        chosen = [kernels[number] for number in order]
+        futures = [pool.submit(one[b.kernel.family], runner_for(b), b) for b in chosen]
         try:
-            for future in futures:
-                results.append(future.result())
-                on_done(results[-1])
+            for future in as_completed(futures):
+                on_done(future.result())
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return results
+    found = {number: future.result() for number, future in zip(order, futures, strict=True)}
+    return [found[number] for number in range(len(kernels))]
+
+
+def _spread(kernels: Sequence[Built[Point]]) -> list[int]:
+    """Return the places of kernels in an order in which each part of a run takes as long.
+
+    Kernels with many functions, which take long, are spread evenly among the others. Those that
+    share vectors follow each other.
+    """
+    alike: dict[int, list[int]] = {}
+    for number in sorted(range(len(kernels)), key=lambda n: (-kernels[n].key_bytes, n)):
+        alike.setdefault(len(kernels[number].exported), []).append(number)
+    places = {
+        number: (place + 0.5) / len(group)
+        for group in alike.values()
+        for place, number in enumerate(group)
+    }
+    return sorted(places, key=lambda number: places[number])
 
 
 def _validator(name: str, kernels: Sequence[Built[Point]]) -> Validator:

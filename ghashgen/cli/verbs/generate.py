@@ -1,10 +1,10 @@
 """ghashgen generate: emit kernels."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ghashgen.choice.chosen import load
 from ghashgen.cli.verbs.options import (
     choice_options,
     chosen_kernels,
@@ -22,11 +22,13 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.kernels import manifest
 from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import Target, arch_of, target
-from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
+
+if TYPE_CHECKING:
+    from ghashgen.output.generate import Output
 
 
 @click.command("generate")
@@ -89,8 +91,11 @@ def COMMAND(
     if out is None:
         _only_the_catalogue(kernels, where)
     whole = out is None and kernels == catalogue()
+    # Imported late, here and below: a printed kernel has no dispatcher, so it needs no records.
+    from ghashgen.output.generate import generate
+
     with progress("generate", len(kernels)) as advance:
-        output = generator.generate(
+        output = generate(
             kernels, where, folder, whole=whole, force=force, on_done=advance, threads=threads
         )
     say_left_out(manifest.load(folder).values())
@@ -115,6 +120,9 @@ def _chosen(
     as_json: bool,
 ) -> None:
     """Emit a chosen set into a separate folder."""
+    from ghashgen.choice.chosen import load
+    from ghashgen.output.generate import generate
+
     if out is None or str(out) == "-" or out.resolve() == default_out().resolve():
         raise GhashgenError("--chosen needs a separate output folder", "give --out FOLDER")
     if choice != Choice() or only_check:
@@ -124,7 +132,7 @@ def _chosen(
         )
     found = load(path)
     with progress("generate", len(found.kernels)) as advance:
-        output = generator.generate(
+        output = generate(
             found.kernels,
             where,
             out,
@@ -155,7 +163,7 @@ def _chosen(
         )
 
 
-def _beside(output: generator.Output) -> str:
+def _beside(output: "Output") -> str:
     """Name the files beside the kernels' folders, except the manifest."""
     return ", ".join(sorted(f for f in output.files if "/" not in f and f != manifest.NAME))
 
@@ -172,6 +180,8 @@ def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
 
 def _compare(choice: Choice, where: Target, folder: Path, as_json: bool) -> None:
     """Compare a folder with the whole catalogue, if it has a manifest."""
+    from ghashgen.output.generate import differences
+
     if choice != Choice():
         raise GhashgenError(
             "--check compares a folder with the whole catalogue, so it takes no filters",
@@ -183,7 +193,7 @@ def _compare(choice: Choice, where: Target, folder: Path, as_json: bool) -> None
             "write it: ghashgen generate, with the same options and no --check",
         )
     with progress("regenerate", len(catalogue())) as advance:
-        lines = generator.differences(catalogue(), where, folder, on_done=advance)
+        lines = differences(catalogue(), where, folder, on_done=advance)
     if as_json:
         print_json({"folder": str(folder), "differences": lines})
     for line in lines if not as_json else ():

@@ -288,6 +288,8 @@ core_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
+brief_option = click.option("--brief", is_flag=True, help="Print the summary without the table.")
+
 
 def default_out() -> Path:
     """Return the default output folder: generated/ of the clone, or of the working folder."""
@@ -305,14 +307,18 @@ def print_json(value: Any) -> None:
 
 
 EVERY = 10
-"""Seconds between two lines of progress, if standard error is not a terminal."""
+"""Seconds before a line of progress, if standard error is not a terminal."""
+
+LATER = 3
+"""Later lines wait for this part of the time so far: a log of an hour has two dozen."""
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     """Show progress on standard error; yields the function to call after each item.
 
-    On a terminal this is a bar, elsewhere a line every EVERY seconds, also during a long item.
+    On a terminal this is a bar with the time left, elsewhere a line now and then, also during a
+    long item.
     `total` is None if unknown.
     """
     watched = sys.stderr.isatty()
@@ -328,10 +334,11 @@ def _lines(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     def tell() -> None:
         nonlocal said
         now = time.monotonic()
-        if now - said >= EVERY:
+        if now - said >= (EVERY and max(EVERY, (said - start) / LATER)):
             said = now
             of = "" if total is None else f" of {total}"
-            click.echo(f"{what}: {done}{of} done in {now - start:.0f} s", err=True)
+            left = _left(now - start, done, total)
+            click.echo(f"{what}: {done}{of} done in {now - start:.0f} s{left}", err=True)
 
     def advance(item: object) -> None:
         nonlocal done
@@ -340,6 +347,13 @@ def _lines(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
 
     with regularly(EVERY, tell):
         yield advance
+
+
+def _left(seconds: float, done: int, total: int | None) -> str:
+    """Say how long the rest takes, if it goes on like this."""
+    if not total or not done or done == total:
+        return ""
+    return f", {seconds * (total - done) / done:.0f} s left"
 
 
 @contextmanager
@@ -352,6 +366,7 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
         Progress,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
 
     columns = (
@@ -359,6 +374,8 @@ def _bar(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)

@@ -9,6 +9,7 @@ from ghashgen.check import ledger, proofs, ranges
 from ghashgen.check.recorded import recorded_target
 from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs.options import (
+    brief_option,
     build_folder,
     choice_options,
     chosen_kernels,
@@ -47,6 +48,7 @@ from ghashgen.support.wording import counted
     help="Only check the kept certificates; search nothing, use no verdict.",
 )
 @click.option("--no-cache", is_flag=True, help="Assemble and prove again, ignoring the cache.")
+@brief_option
 @json_option
 def COMMAND(
     choice: Choice,
@@ -61,6 +63,7 @@ def COMMAND(
     write: bool,
     check: bool,
     no_cache: bool,
+    brief: bool,
     as_json: bool,
 ) -> None:
     """Prove kernels correct from their assembled bytes, for every key, state and message.
@@ -82,7 +85,7 @@ def COMMAND(
                 "no --write, no --report and no --check",
                 "leave them out",
             )
-        _identities(theorem, as_json)
+        _identities(theorem, brief, as_json)
         return
     kernels = chosen_kernels(choice, "claims").kernels
     proofs.require_provable(kernels)
@@ -103,7 +106,7 @@ def COMMAND(
         for verdict in verdicts:
             click.echo(verdict.report)
     else:
-        _print(verdicts)
+        _print(verdicts, brief)
     _say_origin(proved)
     _require(verdicts, whole, check)
     if not recorded:
@@ -121,7 +124,7 @@ def _catalogue() -> tuple[Point, ...]:
     return tuple(kernel for kernel in catalogue() if "claims" in family_of(kernel).facets)
 
 
-def _print(verdicts: list[Verdict]) -> None:
+def _print(verdicts: list[Verdict], brief: bool) -> None:
     rows = []
     for verdict in verdicts:
         if not verdict.proved:
@@ -137,7 +140,8 @@ def _print(verdicts: list[Verdict]) -> None:
     kernels = counted(len(verdicts), "kernel")
     title = f"{kernels}, from their bytes, for every key, state and message"
     columns = ("kernel", "function", "lengths", "theorems", ">instructions", ">seconds")
-    show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
+    if not brief:
+        show(Table(title, columns, tuple(rows), spare=("seconds", "instructions"), prose="lengths"))
     proved = sum(verdict.proved for verdict in verdicts)
     theorems = counted(len(ledger.theorems(verdicts)), "theorem")
     say(f"{proved} of {kernels} proved, {theorems}")
@@ -186,14 +190,14 @@ def _require(verdicts: list[Verdict], whole: bool, check: bool) -> None:
         )
 
 
-def _identities(theorem: str | None, as_json: bool) -> None:
+def _identities(theorem: str | None, brief: bool, as_json: bool) -> None:
     total = len(selected(theorem))
     with progress("prove", total) as advance:
         found = prove_all(theorem, advance, workers=workers())
     failed = [proof for proof in found if not proof.ok]
     if as_json:
         print_json([asdict(proof) for proof in found])
-    else:
+    elif not brief:
         rows = tuple(
             (p.name, p.covers, f"{p.seconds:.2f}", "yes" if p.ok else f"NO: {p.detail}")
             for p in found
@@ -207,3 +211,5 @@ def _identities(theorem: str | None, as_json: bool) -> None:
             f"first {failed[0].name}: {failed[0].detail}",
             "compare the scheme's file with the claim that it states",
         )
+    if brief:
+        say(f"{counted(len(found), 'identity', 'identities')} proved")

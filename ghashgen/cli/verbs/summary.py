@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ghashgen.cli.verbs.options import json_option, print_json
+from ghashgen.kernels.families import DEFAULT
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.figures.gallery import figures, stale
 from ghashgen.lab.standing import long_rows
@@ -41,8 +42,8 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     if write or only_check:
         _figures(root, write)
     if as_json:
-        bare = replace(summary, hashes=(), messages=())
-        print_json({**asdict(bare), "hashes": _records(summary)})
+        bare = asdict(replace(summary, measured={}))
+        print_json({**{k: v for k, v in bare.items() if k != "measured"}, **_records(summary)})
     elif write or only_check:
         names = ", ".join((*pages, FIGURES))
         click.echo(f"{names} are {'written' if write else 'current'}")
@@ -65,15 +66,16 @@ def _figures(root: Path, write: bool) -> None:
         write_whole(folder / name, text)
 
 
-def _records(summary: Summary) -> list[dict[str, object]]:
-    return [
+def _records(summary: Summary) -> dict[str, object]:
+    hashes = [
         {
             "cpu": one.record.results.machine.cpu,
             "title": one.record.title,
             "rows": list(long_rows(one)),
         }
-        for one in summary.hashes
+        for one in summary.measured[DEFAULT].standings
     ]
+    return {"hashes": hashes}
 
 
 def read_page(readme: Path) -> str:

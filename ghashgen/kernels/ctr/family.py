@@ -32,5 +32,6 @@ FAMILY = Family(
         "goal": "ghashgen.lab.tune.families.ctr",
         "calls": "ghashgen.lab.tune.families.ctr",
         "topic": "ghashgen.lab.report.families.ctr",
+        "speed": "ghashgen.lab.speeds.families.ctr",
     },
 )

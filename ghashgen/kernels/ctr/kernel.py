@@ -44,7 +44,7 @@ class CtrKernel:
             if refused:
                 raise GhashgenError(cause, remedy)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Derived from the axes; an axis at its default adds nothing."""
         return f"ctr{name_of(AXES, self)}"

@@ -33,5 +33,6 @@ FAMILY = Family(
         "goal": "ghashgen.lab.tune.families.gcm",
         "calls": "ghashgen.lab.tune.families.gcm",
         "topic": "ghashgen.lab.report.families.gcm",
+        "speed": "ghashgen.lab.speeds.families.gcm",
     },
 )

@@ -96,7 +96,7 @@ class GcmKernel:
             short=self.short,
         )
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
         own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS, axes.SEGMENTS)

@@ -46,5 +46,6 @@ FAMILY = Family(
         "goal": "ghashgen.lab.tune.families.hash",
         "calls": "ghashgen.lab.tune.families.hash",
         "topic": "ghashgen.lab.report.families.hash",
+        "speed": "ghashgen.lab.speeds.families.hash",
     },
 )

@@ -10,7 +10,7 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
-from ghashgen.arch.schedules import WRITTEN, table_of
+from ghashgen.arch.schedules import WRITTEN, label_of
 from ghashgen.kernels import core
 from ghashgen.kernels.axes import name_of
 from ghashgen.kernels.core import CELL_BYTES
@@ -107,7 +107,7 @@ class Kernel:
     def __post_init__(self) -> None:
         _check(self)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Derived from the axes; an axis at its default adds nothing."""
         return self.alias or name_of(axes.NAMED, self)
@@ -212,8 +212,8 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     if kernel.schedule != WRITTEN:
         width = isa.lanes * 128
         rows = [isa.rows[step.row] for step in isa.steps("clmul", width, 0)]
-        cpu = table_of(kernel.schedule)
-        lacking = {name.upper() for row in rows for name in row.features} - cpu.features
+        lacking = {name.upper() for row in rows for name in row.features}
+        lacking -= label_of(kernel.schedule).features
         yield (
             bool(lacking),
             f"schedule {kernel.schedule!r} is for a CPU without {', '.join(sorted(lacking))}, "

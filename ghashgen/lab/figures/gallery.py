@@ -7,11 +7,9 @@ from typing import TypeVar
 from ghashgen.check.ledger import NAME as PROOFS
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
-from ghashgen.kernels.families import DEFAULT
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.figures import folded, group, induction, lanes, ports, sbox, speed
-from ghashgen.lab.standing import load_standings
+from ghashgen.lab.speeds.core import load_measured, ranked
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED
 
@@ -32,15 +30,18 @@ def figures(root: Path) -> dict[str, str]:
 
 def _speeds(root: Path) -> dict[str, str]:
     entries = manifest.load(root / GENERATED).values()
-    hashes, messages = (load_standings(root, entries, f) for f in (DEFAULT, AES_GCM.family))
+    measured = load_measured(root, entries)
     found = {
-        speed.file_of(one.record, 0): speed.chart(one, "GHASH", "throughput") for one in hashes
+        speed.file_of(each.speed, one.record, each.speed.drawn): speed.chart(
+            each.speed, one, each.speed.drawn
+        )
+        for each in measured.values()
+        for one in each.standings
     }
-    for one in messages:
-        found[speed.file_of(one.record, 256)] = speed.sealed(one, 256)
-    if messages:
-        most = max(messages, key=lambda one: len(one.record.results.machine.features))
-        found[speed.SHOWN] = speed.sealed(most, 128)
+    first = ranked(measured.values())[0]
+    if first.standings:
+        most = max(first.standings, key=lambda one: len(one.record.results.machine.features))
+        found[speed.SHOWN] = speed.chart(first.speed, most, first.speed.keys[0])
     return {name: speed.draw(chart) for name, chart in found.items()}
 
 

@@ -10,6 +10,7 @@ from math import ceil, floor, log2
 from types import MappingProxyType
 
 from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, document, path, rect, text
+from ghashgen.lab.speeds.core import Speed
 from ghashgen.lab.standing import Standing
 from ghashgen.records.core import Results, size_name
 from ghashgen.records.records import Record
@@ -54,25 +55,21 @@ class Chart:
     """By size, the best peer's time divided by our kernel's."""
 
 
-def chart(one: Standing, what: str, mode: str, key: int = 0) -> Chart:
-    """Return a record's data for a mode; for AES-GCM with this key size in bits."""
-    results = one.record.results
+def chart(speed: Speed, one: Standing, key: int) -> Chart:
+    """Return a family's data of a record; with a key of so many bits, or 0."""
+    results, mode = one.record.results, speed.mode
     sizes = [size for found, size in results.rows() if found == mode]
     both = [found for size in sizes if (found := one.pair(size, mode, key))]
     ours = Curve(OURS, tuple((p.kernel.size, p.kernel.per_byte) for p in both))
     theirs = _libraries(results, [p.kernel.size for p in both], mode, key)
     ratios = tuple((p.kernel.size, p.ratio) for p in both)
+    what = speed.chart.format(key=key)
     return Chart(f"{what} on {one.record.title}", (ours, *theirs), ratios)
 
 
-def sealed(one: Standing, key: int) -> Chart:
-    """Return what a record says of messages sealed whole, with a key of so many bits."""
-    return chart(one, f"AES-{key}-GCM, sealing,", "seal", key)
-
-
-def file_of(record: Record, key: int) -> str:
-    """Return the file of a record's chart; `key` is 0 for GHASH."""
-    return f"speed-gcm{key}-{record.slug}.svg" if key else f"speed-ghash-{record.slug}.svg"
+def file_of(speed: Speed, record: Record, key: int) -> str:
+    """Return the file of a record's chart, likewise."""
+    return f"{speed.file.format(key=key)}-{record.slug}.svg"
 
 
 def _libraries(results: Results, sizes: Sequence[int], mode: str, key: int) -> Iterator[Curve]:

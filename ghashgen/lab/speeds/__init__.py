@@ -1,0 +1,1 @@
+"""How README and docs/results.md show the speed of each family: its facet `speed`."""

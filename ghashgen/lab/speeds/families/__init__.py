@@ -1,0 +1,1 @@
+"""What the pages say about the speed of each family, one file for each."""

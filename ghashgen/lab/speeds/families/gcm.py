@@ -1,0 +1,30 @@
+"""What the pages say about the speed of AES-GCM."""
+
+from ghashgen.lab.speeds.core import Columns, Speed
+from ghashgen.lab.standing import GCM_COLUMNS, PIECES_COLUMNS, gcm_rows, pieces_rows
+
+SPEED = Speed(
+    function="AES-GCM",
+    place=1,
+    mode="seal",
+    chained="seal-latency",
+    keys=(128, 256),
+    heading="Speed of AES-GCM",
+    drawn=256,
+    chart="AES-{key}-GCM, sealing,",
+    file="speed-gcm{key}",
+    alt="AES-256-GCM",
+    tables=(Columns(GCM_COLUMNS, gcm_rows), Columns(PIECES_COLUMNS, pieces_rows)),
+    calls="AES-GCM seals whole messages with 12 bytes of AAD.",
+    legend=(
+        "**open**, **text alone**: the ratio for opening messages, and for encrypting and hashing "
+        "without AAD, lengths and tag.",
+        "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
+        "for which `recommend` names the same kernel. Its cycles are those of the first and the "
+        "last length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, "
+        "594 and 1518 bytes at 7 : 4 : 1.",
+        "**pieces**: one message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 "
+        "bytes, 1 KiB or 16 KiB, begin and end included.",
+    ),
+)
+"""The family on the pages."""
