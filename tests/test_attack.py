@@ -424,7 +424,7 @@ def test_a_proof_that_the_end_of_the_time_cuts_off_is_not_late(
     name = "ghashgen.check.attack.verdict.prove_object"
     monkeypatch.setattr(name, lambda *given: forever())
     with pytest.raises(CutOffError), limit(0.2, CutOffError):
-        verdict(b"", spec)
+        verdict(b"", spec, suspected=False)
 
 
 INTERRUPTED = """

@@ -56,6 +56,7 @@ SUBSETS = tuple(
 SYMBOLS = symbols_of(SYNTHETIC)
 CPUS = {
     "Cascade Lake": ("GenuineIntel", 6, 85, 7),
+    "Emerald Rapids": ("GenuineIntel", 6, 207, 2),
     "Zen 4": ("AuthenticAMD", 25, 17, 1),
     "Zen 5": ("AuthenticAMD", 26, 2, 1),
     "other Intel": ("GenuineIntel", 6, 151, 2),
@@ -220,7 +221,8 @@ def test_c_chooses_as_python_does(checked_in: Program) -> None:
         ("GenuineIntel", 6, 85, 11, "Cascade Lake"),  # Cooper Lake
         ("GenuineIntel", 6, 85, 9, "other Intel"),  # a stepping that nobody has described
         ("GenuineIntel", 6, 106, 6, "other Intel"),  # Ice Lake server
-        ("GenuineIntel", 6, 143, 8, "other Intel"),  # Sapphire Rapids
+        ("GenuineIntel", 6, 143, 8, "Emerald Rapids"),  # Sapphire Rapids, of the same core
+        ("GenuineIntel", 6, 207, 2, "Emerald Rapids"),
         ("GenuineIntel", 15, 4, 1, "other Intel"),
         ("GenuineIntel", 19, 1, 0, "other Intel"),  # a family beyond 15
         ("AuthenticAMD", 26, 2, 1, "Zen 5"),
