@@ -85,7 +85,7 @@ def test_proofs_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     real = tool.proofs.prove_object
     monkeypatch.setattr(
         "ghashgen.check.proofs.prove_object",
-        lambda obj, spec, prove: (proved.append(spec.name), real(obj, spec, prove=prove))[1],
+        lambda obj, spec, search: (proved.append(spec.name), real(obj, spec, search))[1],
     )
     for _ in range(2):
         what, _, note = tool.every_proof(built)
