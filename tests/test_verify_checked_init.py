@@ -18,7 +18,8 @@ from ghashgen.kernels.selection import catalogue
 from ghashgen.verify.checking import Checked, check_function
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.search.hash import EMPTY
-from ghashgen.verify.statements.gcm import ROUND_KEY, GcmSpec
+from ghashgen.verify.statements.aes import ROUND_KEY
+from ghashgen.verify.statements.gcm import GcmSpec
 from ghashgen.verify.x86_64.elf import load_image
 
 KERNELS = {k.name: k for k in catalogue() if isinstance(k, GcmKernel)}
