@@ -55,6 +55,7 @@ def fast_claim(measured: Iterable[Measured]) -> str:
         f"We measured {_cpus(sides)}.",
         "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
         "run back to back.",
+        _either_key([side for side, _ in sides]),
         *(_slower(side, found) for side, found in sides),
         _slower_where(
             "Dependent calls are slower at some lengths",
@@ -88,8 +89,8 @@ def table(measured: Iterable[Measured]) -> str:
         return ""
     title = wrapped(
         "Each figure is the time of the fastest other library divided by ours. Brackets give our "
-        "core cycles per call, or per byte (/B). Of dependent calls, each needs the result of the "
-        f"one before. {' '.join(_calls([one.speed for one in found]))}"
+        "core cycles per call, or per byte (/B). Each dependent call needs the result of the one "
+        f"before. {' '.join(_calls([one.speed for one in found]))}"
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
@@ -161,6 +162,12 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
         if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
             found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
     return f"{side.function} is slower {_and(found)}." if found else ""
+
+
+def _either_key(shown: Sequence[Speed]) -> str:
+    """Return what a length below means for functions with several key sizes."""
+    of = [side.function for side in shown if len(side.keys) > 1]
+    return f"Of {_and(of)}, a length is named if one key size is slower there." if of else ""
 
 
 def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], str]]) -> str:
