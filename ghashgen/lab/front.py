@@ -49,14 +49,15 @@ def fast_claim(measured: Iterable[Measured]) -> str:
     long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
     sizes = [size for _, pairs in every for size, _ in pairs]
     at_length = [one for one in long if one[1]]
+    slow = {side: said for side, found in sides if (said := _slower(side, found))}
     told = (
         _times(at_length, f"From {size_name(LONG)} up,")
         or _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
         f"We measured {_cpus(sides)}.",
         "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
         "run back to back.",
-        _either_key([side for side, _ in sides]),
-        *(_slower(side, found) for side, found in sides),
+        _either_key(slow),
+        *slow.values(),
         _slower_where(
             "Dependent calls are slower at some lengths",
             ((s, found, s.chained) for s, found in sides),
@@ -164,8 +165,8 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
     return f"{side.function} is slower {_and(found)}." if found else ""
 
 
-def _either_key(shown: Sequence[Speed]) -> str:
-    """Return what a length below means for functions with several key sizes."""
+def _either_key(shown: Iterable[Speed]) -> str:
+    """Return when a length is named, for functions with several key sizes."""
     of = [side.function for side in shown if len(side.keys) > 1]
     return f"Of {_and(of)}, a length is named if one key size is slower there." if of else ""
 
