@@ -49,13 +49,15 @@ def fast_claim(measured: Iterable[Measured]) -> str:
     long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
     sizes = [size for _, pairs in every for size, _ in pairs]
     at_length = [one for one in long if one[1]]
+    slow = {side: said for side, found in sides if (said := _slower(side, found))}
     told = (
         _times(at_length, f"From {size_name(LONG)} up,")
         or _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
         f"We measured {_cpus(sides)}.",
         "*Limit:* each length uses the kernel that `ghashgen recommend` names for it, and calls "
         "run back to back.",
-        *(_slower(side, found) for side, found in sides),
+        _either_key(slow),
+        *slow.values(),
         _slower_where(
             "Dependent calls are slower at some lengths",
             ((s, found, s.chained) for s, found in sides),
@@ -88,8 +90,8 @@ def table(measured: Iterable[Measured]) -> str:
         return ""
     title = wrapped(
         "Each figure is the time of the fastest other library divided by ours. Brackets give our "
-        "core cycles per call, or per byte (/B). Of dependent calls, each needs the result of the "
-        f"one before. {' '.join(_calls([one.speed for one in found]))}"
+        "core cycles per call, or per byte (/B). Each dependent call needs the result of the one "
+        f"before. {' '.join(_calls([one.speed for one in found]))}"
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
@@ -161,6 +163,12 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
         if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
             found.append(f"on {one.record.title} at {_and([*map(size_name, sizes)])}")
     return f"{side.function} is slower {_and(found)}." if found else ""
+
+
+def _either_key(shown: Iterable[Speed]) -> str:
+    """Return when a length is named, for functions with several key sizes."""
+    of = [side.function for side in shown if len(side.keys) > 1]
+    return f"Of {_and(of)}, a length is named if one key size is slower there." if of else ""
 
 
 def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], str]]) -> str:

@@ -57,7 +57,8 @@ def _legend(shown: Iterable[Speed]) -> str:
         "**kernel**: the one that `ghashgen recommend` names and the dispatcher takes for the "
         f"length: {RULE}.",
         "**ratio**: the time of the best peer divided by that of the kernel. Above 1 the kernel is "
-        "faster.",
+        "faster; a difference below 5% means little. The same measurement chose kernel and "
+        "peer, so both times are a little too low.",
         "**chained**: the ratio where each call waits for the result of the one before.",
         f"{MARK}: the kernel's code has changed since it was measured.",
         *(item for speed in shown for item in speed.legend),

@@ -287,9 +287,9 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
 
 def _trusted_text(parts: tuple[Part, ...]) -> str:
     title = wrapped(
-        "A proof of the bytes rests on all Python that the prover imports, without the "
-        "search. Lines of code are without comments, "
-        "docstrings and blank lines. SOUNDNESS.md, section 5, names the other packages and tools."
+        "The table counts the Python that the prover imports, without the search. Lines of code "
+        "are without comments, docstrings and blank lines. A proof also rests on `check/claims/` "
+        "and on the packages and tools that SOUNDNESS.md, section 5, names."
     )
     aes, *shared = parts
     of_hash = _sum_of("what a proof of a hash rests on", *shared)
