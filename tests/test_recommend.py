@@ -331,7 +331,7 @@ def test_a_peer_elsewhere_is_no_peer_here(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(verb, "load_records", lambda folder: every)
     text = run("--cpu", "Sapphire Rapids", "--bytes", "16384")
     assert "no record of this CPU decides it" in text
-    (near,) = set(re.findall(r"core cycles on (Zen \d) .* at 16 KiB", text))
+    (near,) = set(re.findall(r"core cycles on (Zen \d|\w+ Rapids) .* at 16 KiB", text))
     assert re.search(rf"the best peer on {near}, \w+, takes [\d.]+ times as long there", text)
 
 

@@ -32,7 +32,7 @@ STYLES = (("vermilion", "5 3"), ("green", "2 3"), ("purple", "8 3 2 3"), ("olive
 SHOWN = "speed.svg"
 """The file of README's chart: of the machine with the most CPU features."""
 
-LEFT, RIGHT, TOP, HEIGHT = 52, 32, 58, 262
+LEFT, RIGHT, TOP, HEIGHT = 56, 32, 58, 262
 BELOW = 66
 
 
