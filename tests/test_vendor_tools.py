@@ -166,7 +166,7 @@ def test_threads_are_linked(tmp_path: Path) -> None:
     for name, said in (
         ("CMakeLists.txt", "target_link_libraries(ghashgen PUBLIC Threads::Threads)"),
         ("meson.build", "ghashgen_needs = [dependency('threads')]"),
-        ("ghashgen.mk", "GHASHGEN_LIBS := -pthread"),
+        ("ghashgen.mk", "GHASHGEN_LIBS := $(GHASHGEN_LIBRARY) -pthread"),
         ("ghashgen.pc", "-lghashgen -pthread"),
     ):
         assert said in (tmp_path / name).read_text(encoding="utf-8")

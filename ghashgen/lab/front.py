@@ -63,7 +63,7 @@ def fast_claim(measured: Iterable[Measured]) -> str:
             ((s, found, s.chained) for s, found in sides),
         ),
         _slower_where(
-            "Pieces of 16 bytes are slower", ((s, found, PIECES[0]) for s, found in sides)
+            "Messages in pieces of 16 bytes are slower", ((s, found, PIECES[0]) for s, found in sides)
         ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
@@ -168,7 +168,7 @@ def _slower(side: Speed, standings: Iterable[Standing]) -> str:
 def _either_key(shown: Iterable[Speed]) -> str:
     """Return when a length is named, for functions with several key sizes."""
     of = [side.function for side in shown if len(side.keys) > 1]
-    return f"Of {_and(of)}, a length is named if one key size is slower there." if of else ""
+    return f"For {_and(of)}, these lists name a length if one key size is slower." if of else ""
 
 
 def _slower_where(what: str, found: Iterable[tuple[Speed, Sequence[Standing], str]]) -> str:

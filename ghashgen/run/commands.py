@@ -39,7 +39,7 @@ def ends_well(command: str | Sequence[str], cwd: Path, log: Path) -> bool:
                 command,
                 shell=isinstance(command, str),
                 cwd=cwd,
-                env={**os.environ, "LC_ALL": "C"},
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -51,6 +51,12 @@ def ends_well(command: str | Sequence[str], cwd: Path, log: Path) -> bool:
     except OSError as error:
         raise GhashgenError(f"{command} cannot be run: {error.strerror}", f"see {log}") from None
     return done.returncode == 0
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment, without what a make around this one leaves for its own makes."""
+    own = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    return {name: v for name, v in os.environ.items() if name not in own} | {"LC_ALL": "C"}
 
 
 def do(command: str | Sequence[str], cwd: Path, log: Path, remedy: str = "") -> None:
