@@ -63,7 +63,8 @@ def fast_claim(measured: Iterable[Measured]) -> str:
             ((s, found, s.chained) for s, found in sides),
         ),
         _slower_where(
-            "Messages in pieces of 16 bytes are slower", ((s, found, PIECES[0]) for s, found in sides)
+            "Messages in pieces of 16 bytes are slower",
+            ((s, found, PIECES[0]) for s, found in sides),
         ),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
