@@ -11,6 +11,7 @@ from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.held import written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.values import FILES, TURN, Values
 
@@ -54,7 +55,7 @@ class Sample(Values):
         for region in last.memory.written:
             if region in self.meaning.outputs:
                 continue
-            for first, size in self._cells(region):
+            for first, size in written_cells(self.states, region):
 
                 def held(state: State, at: Any = (region, first, size)) -> Any:
                     return state.memory._read(*at)
@@ -75,25 +76,6 @@ class Sample(Values):
             "dirty": any(s.machine.upper_dirty for s in states), "level": level, "falls": falls,
             "from": sources,
         }  # fmt: skip
-
-    def _cells(self, region: str) -> list[tuple[int, int]]:
-        """Return the bytes that may have been written, in pieces that each hold one value."""
-        written = [state.memory.written[region] for state in self.states]
-        left = sorted(set().union(*written))
-        out = []
-        while left:
-            first, size = left[0], 1
-            for n in (16, 8, 4, 2):
-                pieces: Any = [[w.get(first + k) for k in range(n)] for w in written]
-                if all(
-                    None not in p and all(x[0] is p[0][0] and x[1] == k for k, x in enumerate(p))
-                    for p in pieces
-                ):
-                    size = n
-                    break
-            out.append((first, size))
-            left = [k for k in left if k >= first + size]
-        return out
 
     def _ghosts(self) -> Any:
         """Return how far the values are, from the blocks in the first state and their powers."""

@@ -12,6 +12,7 @@ from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.hashing import Hashing, size_of
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
+from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.values import FEW
 
 
@@ -74,7 +75,7 @@ class Joint(Sample):
         same = isinstance(first, Term) and all(x is first for x in values)
         if same and (known := self._json(first, 0)) is not None:
             return known
-        if self.initial is not None and self._is_mask(values):
+        if self.initial and is_mask(self.meaning, self.initial, self.states, values):
             self.masked = True
             return ["t", "mask"]
         if (found := self._counter(values)) is not None:

@@ -5,7 +5,7 @@ exit does not. A head that one run comes to again and again is where a certifica
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -174,6 +174,39 @@ def _follow(
     raise unsupported(f"search: no end within {MOST_STEPS} instructions", address)
 
 
+def onward(
+    checker: Checker, state: State, at: int, begun: bool, heads: Collection[int],
+    met: Counter[int], goes_on: Callable[[int, bool], bool],
+) -> tuple[int, bool, list[State] | None]:  # fmt: skip
+    """Run one case as long as it is to go on; return where it is then, whether it still stands
+    where it began, and the cases that it divides into there, or None.
+
+    `met` counts how often it comes to a head.
+
+    Raises:
+        Refutation: it is refused, too long, or in a loop.
+        UndecidedError: likewise.
+    """
+    checker.meaning.entering(state)
+    steps = 0
+    try:
+        while goes_on(at, begun):
+            steps += 1
+            if steps > MOST_STEPS:
+                raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
+            if at in heads and not begun:
+                met[at] += 1
+                if met[at] > MOST_TURNS:
+                    raise unsupported("a loop without an assertion", at)
+            at = checker.step(state, at)
+            begun = False
+    except Fork as question:
+        return at, begun, state.each(question.cases)
+    except SecretCondition as asked:
+        return at, begun, checker.answers(state, asked)
+    return at, begun, None
+
+
 def cases(
     checker: Checker,
     state: State,
@@ -196,31 +229,16 @@ def cases(
             raise unsupported("search: too many ways", address)
         now, at, begun, met = work.pop()
         met = met.copy()
-        checker.meaning.entering(now)
-        steps = 0
         try:
-            while at != END and (begun or at not in stops):
-                steps += 1
-                if steps > MOST_STEPS:
-                    raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
-                if at in heads and not begun:
-                    met[at] += 1
-                    if met[at] > MOST_TURNS:
-                        raise unsupported("a loop without an assertion", at)
-                at = checker.step(now, at)
-                begun = False
-        except Fork as question:
-            more = (now.within(case) for case in question.cases)
-            work += [(case, at, True, met) for case in more if case]
-            continue
-        except SecretCondition as asked:
-            try:
-                work += [(s, at, True, met) for s in checker.answers(now, asked)]
-            except (Refutation, UndecidedError) as error:
-                refused = refused or error
-            continue
+            at, begun, more = onward(
+                *(checker, now, at, begun, heads, met),
+                lambda at, begun: at != END and (begun or at not in stops),
+            )
         except (Refutation, UndecidedError) as error:
             refused = refused or error
+            continue
+        if more is not None:
+            work += [(case, at, True, met) for case in more]
             continue
         if at != END:
             out.append((at, now))

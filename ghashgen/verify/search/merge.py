@@ -13,20 +13,19 @@ from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, linear, parse, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError
-from ghashgen.verify.machine.flags import SecretCondition
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.search.loops import MOST_TURNS
+from ghashgen.verify.search.loops import onward
 from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 
-MOST_WAYS, MOST_STEPS, MOST_IN_ALL = 1500, 50_000, 400_000
-"""Cases at once, instructions of one of them, and of all together, before this gives up."""
+MOST_WAYS, MOST_IN_ALL = 1500, 400_000
+"""Cases at once, and instructions of all of them, before this gives up."""
 
 LEAST_CASES = 2
 """So many cases for each assertion that stands for some."""
@@ -117,39 +116,29 @@ class Merging:
         waiting: dict[int, list[State]],
     ) -> None:  # fmt: skip
         """Run one state to the next places, in all its cases."""
-        checker, work = self.checker, [(state, address, True, Counter[int]())]
+        checker, stops = self.checker, ends | self.places
+        work = [(state, address, True, Counter[int]())]
         while work:
             ways = len(work) + sum(map(len, waiting.values()))
             if ways > MOST_WAYS or self.steps > MOST_IN_ALL:
                 raise unsupported("search: too many ways", address)
             now, at, begun, met = work.pop()
             met = met.copy()
-            checker.meaning.entering(now)
-            steps = 0
+            before = checker.steps
             try:
-                while at in ahead and (begun or (at not in ends and at not in self.places)):
-                    steps += 1
-                    self.steps += 1
-                    if steps > MOST_STEPS:
-                        raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
-                    if at in self.where.heads and not begun:
-                        met[at] += 1
-                        if met[at] > MOST_TURNS:
-                            raise unsupported("a loop without an assertion", at)
-                    at = checker.step(now, at)
-                    begun = False
-            except Fork as question:
-                work += [(case, at, True, met) for case in now.each(question.cases)]
-            except SecretCondition as asked:
-                try:
-                    work += [(s, at, True, met) for s in checker.answers(now, asked)]
-                except (Refutation, UndecidedError) as error:
-                    self._refuse(now, error)
+                at, begun, more = onward(
+                    *(checker, now, at, begun, self.where.heads, met),
+                    lambda at, begun: at in ahead and (begun or at not in stops),
+                )
             except (Refutation, UndecidedError) as error:
                 self._refuse(now, error)
-            else:
-                if not begun and (at in ends or at in self.places):
-                    waiting.setdefault(at, []).append(now)
+                continue
+            finally:
+                self.steps += checker.steps - before
+            if more is not None:
+                work += [(case, at, True, met) for case in more]
+            elif not begun and at in stops:
+                waiting.setdefault(at, []).append(now)
 
     def _refuse(self, state: State, error: Exception) -> None:
         """Leave out a case that the rules refuse, if it is none of a state that stands for some."""

@@ -19,6 +19,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.held import is_mask, written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.seen import Seen
 from ghashgen.verify.search.values import FEW, FILES
@@ -211,25 +212,12 @@ class Together:
             return None
         if name in self.group[0].sums:
             return ["v", "x"]
-        if self.initial is not None and self._is_mask(values):
+        if self.initial and is_mask(self.meaning, self.initial, self.states, values):
             self.masked = True
             return ["t", "mask"]
         if (found := self._counter(values)) is not None:
             return found
         return self._said(values)
-
-    def _is_mask(self, values: Sequence[Any]) -> bool:
-        for state, v in zip(self.states, values, strict=True):
-            form = self.terms.try_form(v)
-            if form is None or not any(n[0] in "SM" for n in form.linear):
-                return False
-            self.meaning.entering(state)
-            try:
-                if form != self.initial.mask(state):  # type: ignore[union-attr]
-                    return False
-            except Refutation:
-                return False
-        return True
 
     def _counter(self, values: Sequence[Any]) -> Any:
         """Return a counter block of some place, as in memory or with its bytes turned."""
@@ -294,7 +282,7 @@ class Together:
         for region in self.states[0].memory.written:
             if region in self.meaning.outputs:
                 continue
-            cells = self._cells(region)
+            cells = written_cells(self.states, region)
             held: list[list[Any]] = []
             for state in self.states:
                 self.meaning.entering(state)
@@ -313,25 +301,6 @@ class Together:
         if isinstance(v, Term) and not v.deps & (OPAQUE | CALLER):
             return self.meaning.canonical(v)
         return v
-
-    def _cells(self, region: str) -> list[tuple[int, int]]:
-        """Return the bytes that may have been written, in pieces that each hold one value."""
-        written = [state.memory.written[region] for state in self.states]
-        left = sorted(set().union(*written))
-        out = []
-        while left:
-            first, size = left[0], 1
-            for n in (16, 8, 4, 2):
-                pieces: Any = [[w.get(first + k) for k in range(n)] for w in written]
-                if all(
-                    None not in p and all(x[0] is p[0][0] and x[1] == k for k, x in enumerate(p))
-                    for p in pieces
-                ):
-                    size = n
-                    break
-            out.append((first, size))
-            left = [k for k in left if k >= first + size]
-        return out
 
     # Ghosts.
 

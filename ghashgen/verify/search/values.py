@@ -12,7 +12,6 @@ from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, times, unknown
-from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.variables import Variables
@@ -25,6 +24,7 @@ from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
+from ghashgen.verify.search.held import is_mask
 from ghashgen.verify.search.looks import MASK, VECTOR
 from ghashgen.verify.search.renaming import replaced
 
@@ -216,7 +216,7 @@ class Values:
             name = self.values[last]
             same = self.sums[name] == tuple(map(self._sum, values))
             return ["v", name] if same else None
-        if self.initial is not None and self._is_mask(values):
+        if self.initial and is_mask(self.meaning, self.initial, self.states, values):
             self.masked = True
             return ["t", "mask"]
         ivs = {self.initial.iv.letter} if self.initial is not None else set()
@@ -230,20 +230,6 @@ class Values:
         name = f"x{len(self.values)}"
         self.values[last], self.sums[name] = name, sums
         return ["v", name]
-
-    def _is_mask(self, values: Sequence[Any]) -> bool:
-        """Return whether a value is E_K(J_0) in every state."""
-        for state, v in zip(self.states, values, strict=True):
-            self.meaning.entering(state)
-            form = self.terms.try_form(v)
-            if form is None or not any(n[0] in "SM" for n in form.linear):
-                return False
-            try:
-                if form != self.initial.mask(state):  # type: ignore[union-attr]
-                    return False
-            except Refutation:
-                return False
-        return True
 
     def _counter(self, values: Sequence[Any]) -> Any:
         """Return a counter block of some place, as in memory or with its bytes turned."""

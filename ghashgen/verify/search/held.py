@@ -1,0 +1,46 @@
+"""What several states hold in the same places."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.rules.state import State
+
+
+def written_cells(states: Sequence[State], region: str) -> list[tuple[int, int]]:
+    """Return the bytes that may have been written, in pieces that each hold one value."""
+    written = [state.memory.written[region] for state in states]
+    left = sorted(set().union(*written))
+    out = []
+    while left:
+        first, size = left[0], 1
+        for n in (16, 8, 4, 2):
+            pieces: Any = [[w.get(first + k) for k in range(n)] for w in written]
+            if all(
+                None not in p and all(x[0] is p[0][0] and x[1] == k for k, x in enumerate(p))
+                for p in pieces
+            ):
+                size = n
+                break
+        out.append((first, size))
+        left = [k for k in left if k >= first + size]
+    return out
+
+
+def is_mask(
+    meaning: Function, initial: Initial, states: Sequence[State], values: Sequence[Any]
+) -> bool:
+    """Return whether a value is E_K(J_0) in every state."""
+    for state, v in zip(states, values, strict=True):
+        meaning.entering(state)
+        form = meaning.terms.try_form(v)
+        if form is None or not any(n[0] in "SM" for n in form.linear):
+            return False
+        try:
+            if form != initial.mask(state):
+                return False
+        except Refutation:
+            return False
+    return True
