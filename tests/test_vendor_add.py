@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from vendor_calls import refused, vendor
 
 from ghashgen.check import evidence
-from ghashgen.cli.main import cli
 from ghashgen.output import vendored
-from ghashgen.support.errors import GhashgenError
 
 ONE, TWO, THREE = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1", "ghash_avx_k_clmul1_x8"
 
@@ -20,19 +17,6 @@ ONE, TWO, THREE = "ghash_sse_k_clmul1_x1", "ghash_avx_k_clmul1_x1", "ghash_avx_k
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
-
-
-def vendor(*words: object) -> Any:
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result
-
-
-def refused(*words: object) -> str:
-    with pytest.raises(GhashgenError) as refusal:
-        vendor(*words)
-    return str(refusal.value)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from vendor_calls import refused, vendor
 
 from ghashgen.check import vendoring
-from ghashgen.cli.main import cli
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.output import vendored
 from ghashgen.output.folder import write
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 NEEDS = ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")
@@ -47,19 +45,6 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
         yield
-
-
-def vendor(*words: object) -> Any:
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result
-
-
-def refused(*words: object) -> str:
-    with pytest.raises(GhashgenError) as refusal:
-        vendor(*words)
-    return str(refusal.value)
 
 
 def options_in(folder: Path) -> tuple[str, ...]:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from vendor_calls import refused, vendor
 
 from ghashgen.choice.candidate import Candidate, candidates, levels
 from ghashgen.choice.choice import Chooser
 from ghashgen.choice.families.registry import questions
-from ghashgen.cli.main import cli
 from ghashgen.cli.verbs.recommend import kernels_for_every_cpu
 from ghashgen.kernels import manifest
 from ghashgen.kernels.selection import Choice
 from ghashgen.output import vendored
 from ghashgen.output.dispatcher import recorded
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 GCM = questions()["gcm"]
@@ -34,19 +31,6 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def every() -> tuple[Candidate, ...]:
     entries = manifest.load(project_root() / "generated").values()
     return candidates(entries, "gcm")
-
-
-def vendor(*words: object) -> Any:
-    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result
-
-
-def refused(*words: object) -> str:
-    with pytest.raises(GhashgenError) as refusal:
-        vendor(*words)
-    return str(refusal.value)
 
 
 @pytest.mark.parametrize("key", GCM.values)

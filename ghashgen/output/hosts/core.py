@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ghashgen.kernels.core import Point
+from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import families, functions_of
 from ghashgen.kernels.target import Target
 from ghashgen.output.hosts.trial import Trial
@@ -87,3 +87,10 @@ class Host:
     """How to try the kernels in the host's own sources, if that is known."""
     values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}
     """Returns what the templates need to know of the kernels."""
+
+
+def key_bits(kernels: Sequence[Point]) -> Mapping[str, Any]:
+    """Return the key sizes of the kernels of AES-GCM, for templates."""
+    own = (kernel for kernel in kernels if kernel.family == "gcm")
+    sizes = {kernel.key_bytes for kernel in own if isinstance(kernel, Keyed)}
+    return {"key_bits": [8 * size for size in sorted(sizes)]}

@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.kernels.core import Point
-from ghashgen.output.hosts import c, nettle, plain
+from ghashgen.output.hosts import c, plain
+from ghashgen.output.hosts.core import key_bits
 
 
 def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
-    values = nettle.HOST.values(kernels)
+    values = key_bits(kernels)
     return {**values, "sizes": ", ".join(str(bits // 8) for bits in values["key_bits"])}
 
 

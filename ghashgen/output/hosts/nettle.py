@@ -1,23 +1,13 @@
 """GNU nettle: its gcm_aes functions by our kernels, in its own build."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
-from ghashgen.kernels.core import Keyed, Point
 from ghashgen.output.hosts import plain
-from ghashgen.output.hosts.core import BUILD_FILES, Wanted
+from ghashgen.output.hosts.core import BUILD_FILES, Wanted, key_bits
 from ghashgen.output.hosts.trial import Edit, Trial
 
-_FAMILY = "gcm"
 _FRAGMENT = "{library}.mk"
-
-
-def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
-    own = (kernel for kernel in kernels if kernel.family == _FAMILY)
-    sizes = {kernel.key_bytes for kernel in own if isinstance(kernel, Keyed)}
-    return {"key_bits": [8 * size for size in sorted(sizes)]}
 
 
 TRIAL = Trial(
@@ -60,7 +50,7 @@ HOST = replace(
     needs=("nettle's sources, and what its build takes: GCC or Clang, GNU make, m4", "NASM"),
     gets="the speed of our kernels behind nettle's own functions; other CPUs keep nettle's code",
     wanted=Wanted(
-        _FAMILY,
+        "gcm",
         "parts",
         {"key": (128, 192, 256)},
         frozenset({"encrypt", "decrypt", "hash"}),
@@ -71,5 +61,5 @@ HOST = replace(
     # That of struct gcm_key.
     table_align=8,
     trial=TRIAL,
-    values=_values,
+    values=key_bits,
 )

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from types import MappingProxyType
 
-from ghashgen.output.hosts import nettle, plain
-from ghashgen.output.hosts.core import BUILD_FILES, Wanted
+from ghashgen.output.hosts import plain
+from ghashgen.output.hosts.core import BUILD_FILES, Wanted, key_bits
 
 _FRAGMENT = "{library}.mk"
 
@@ -32,5 +32,5 @@ HOST = replace(
             {"seal", "open", "start", "aad", "encrypt_more", "decrypt_more", "finish", "verify"}
         ),
     ),
-    values=nettle.HOST.values,
+    values=key_bits,
 )

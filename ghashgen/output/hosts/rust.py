@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ghashgen.kernels.core import Point
-from ghashgen.output.hosts import c, nettle, plain
+from ghashgen.output.hosts import c, plain
+from ghashgen.output.hosts.core import key_bits
 from ghashgen.output.maker import LICENCE
 
 _OURS = {"aesni": "aes", "sse4_1": "sse4.1"}
@@ -24,7 +25,7 @@ def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     least = min((kernel.instruction_set.features for kernel in kernels), key=len)
     needs = dict.fromkeys((*least, "aesni", "sse4_1"))
     features = [_OURS.get(name, name) for name in needs]
-    return {**nettle.HOST.values(kernels), "features": features}
+    return {**key_bits(kernels), "features": features}
 
 
 HOST = replace(
