@@ -6,7 +6,8 @@ from pathlib import Path
 
 from compiling import emitted_text
 
-from ghashgen.check.sampled.points import Structure, cell
+from ghashgen.check.sampled.cells import cell
+from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
