@@ -13,8 +13,8 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
   sections and references; memory, regions, machine, flags: the state of the executor; convention,
   wipe: the check at the return, secrets left behind.
 - x86_64: a target. elf, elf_file, elf_kinds, elf_notes: read an object file; decoding: from bytes
-  to instructions with one reading; operands, rows, conditions: what they do; dataflow, abi: constant
-  time, calling conventions; target: all of it as one value.
+  to instructions with one reading; operands, rows, conditions: what they do; dataflow: constant
+  time; abi: calling conventions; target: all of it as one value.
 - rules: states, assertions and the rules by which a certificate is checked.
 - meaning: what each function means, put together of parts.
 - statements: what an object claims, for each family of kernels.
