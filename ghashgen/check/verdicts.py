@@ -41,7 +41,7 @@ keeps verdicts.
 
 FOLDERS = ("algebra/field", "algebra/ops", "check/claims", "verify")
 
-READERS = ("iced-x86", "capstone", "pyelftools")
+READERS = ("iced-x86", "capstone")
 """The packages that read an object's bytes for the prover."""
 
 

@@ -12,9 +12,9 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - machine: what every target has. target: what differs, as one value; image: an object file as
   sections and references; memory, regions, machine, flags: the state of the executor; convention,
   wipe: the check at the return, secrets left behind.
-- x86_64: a target. elf, elf_kinds, elf_notes: reads an object file; decoding: from bytes to
-  instructions with one reading; operands, rows, conditions: what they do; dataflow, abi: constant
-  time, calling conventions; target: all of it as one value.
+- x86_64: a target. elf, elf_file, elf_kinds, elf_notes: read an object file; decoding: from bytes
+  to instructions with one reading; operands, rows, conditions: what they do; dataflow: constant
+  time; abi: calling conventions; target: all of it as one value.
 - rules: states, assertions and the rules by which a certificate is checked.
 - meaning: what each function means, put together of parts.
 - statements: what an object claims, for each family of kernels.

@@ -89,7 +89,7 @@ def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     row = rows()[code]
 
     def build(i: Instruction) -> Step:
-        step = row.build(i)
+        step = row(i)
 
         def wrong(m: Machine) -> int | None:
             before: list[object] = [*m.gpr, list(m.vec)]
@@ -99,7 +99,7 @@ def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
         return wrong
 
-    table = {**rows(), code: replace(row, build=build)}
+    table = {**rows(), code: build}
     monkeypatch.setattr(semantics, "rows", lambda: table)
     return code
 

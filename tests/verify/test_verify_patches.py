@@ -176,6 +176,14 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     "a function among constants": (
         lambda p: p.symbol("attack_mul", shndx=p.number(".rodata")), ELF, "no symbol"
     ),
+    "a function in a section that there is not": (
+        lambda p: p.symbol("attack_mul", shndx=200), ELF, "a place that is not understood"
+    ),
+    "a visibility with more bits": (
+        lambda p: p.symbol("attack_mul", other=0x40), ELF, "a visibility"
+    ),
+    "a section in the place of none": (lambda p: p.section("", type=8), ELF, "of number 0"),
+    "headers of another size": (lambda p: p.header(52, 65), ELF, "the section headers"),
     "an unknown visibility": (lambda p: p.symbol("attack_mul", other=5), ELF, "a visibility"),
     "two functions of one name": (
         two_functions, ELF, "two global symbols"
@@ -202,7 +210,7 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
         lambda p: p.section(".symtab", entsize=8), ELF, "not a table of whole entries"
     ),
     "relocations of another size": (
-        lambda p: p.section(".rela.text", entsize=48), ELF, "sh_entsize of SHT_RELA"
+        lambda p: p.section(".rela.text", entsize=48), ELF, "not a table of whole entries"
     ),
     "half a relocation": (
         lambda p: p.section(".rela.text", size=p.of_section(".rela.text", "size") - 12),

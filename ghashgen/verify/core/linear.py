@@ -57,30 +57,26 @@ class Facts:
 
     # What follows from the facts.
 
-    def _least(self, c: int, k: tuple[tuple[str, int], ...]) -> int:
-        ranges = self.ranges
-        for u, n in k:
-            c += n * ranges[u][n < 0]
-        return c
-
     def least(self, a: Number, more: int = 2) -> int:
-        """Return a number that a is never below: by the ranges, and by `more` constraints more."""
-        if isinstance(a, int):
-            return a
-        best = self._least(a.c, a.k)
-        if len(a.k) > 1 or self.not_negative:
-            mine = dict(a.k)
-            for known in self.not_negative:
-                for u, n in known.k:
-                    m = mine.get(u, 0)
-                    if m and (m > 0) == (n > 0):
-                        # |n|·a >= |n|·a - |m|·known, where u cancels; a is a whole number.
-                        rest = combined(times(a, abs(n)), known, -abs(m))
-                        if more > 1 and isinstance(rest, Linear):
-                            low = self.least(rest, more - 1)
-                        else:
-                            low = rest if isinstance(rest, int) else self._least(rest.c, rest.k)
-                        best = max(best, -(-low // abs(n)))
+        """Return a number that a is never below: by the ranges, and by up to `more` constraints."""
+        return a if isinstance(a, int) else self._least(a.c, dict(a.k), more)
+
+    def _least(self, c: int, k: Mapping[str, int], more: int) -> int:
+        """Return the same of c + sum of k·u."""
+        best, ranges = c, self.ranges
+        for u, n in k.items():
+            best += n * ranges[u][n < 0]
+        for known in self.not_negative if more else ():
+            for u, n in known.k:
+                m = k.get(u, 0)
+                if m * n > 0:
+                    # |n|·a >= |n|·a - |m|·known, where u cancels; a is a whole number.
+                    whole, part = abs(n), abs(m)
+                    rest = {v: whole * x for v, x in k.items()}
+                    for v, x in known.k:
+                        rest[v] = rest.get(v, 0) - part * x
+                    low = self._least(whole * c - part * known.c, rest, more - 1)
+                    best = max(best, -(-low // whole))
         return best
 
     def greatest(self, a: Number) -> int:

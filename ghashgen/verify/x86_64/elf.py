@@ -6,29 +6,31 @@ what refers from one section to another. The sections' numbers are of this modul
 A whitelist limits what an object may contain (`ghashgen.verify.x86_64.elf_kinds`).
 """
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import Section as ElfSection
-from elftools.elf.sections import Symbol, SymbolTableSection
-
-from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.machine.image import Image, Kind, Link, Section
+from ghashgen.verify.x86_64.elf_file import (
+    RELA,
+    SYMTAB,
+    Part,
+    Rela,
+    Symbol,
+    read_parts,
+    relocations_of,
+    require,
+    symbols_of,
+)
 from ghashgen.verify.x86_64.elf_kinds import (
     CALLABLE,
+    GLOBAL,
     RELOCATIONS,
+    SECTION,
     Relocation,
-    check_file,
-    check_tables,
     entry_bytes_of,
     is_place,
     kind_of,
     replaceable,
-    require,
 )
 from ghashgen.verify.x86_64.elf_notes import features_of
 from ghashgen.verify.x86_64.target import X86_64
@@ -47,93 +49,69 @@ def load_image(source: bytes | Path) -> Image:
     Raises:
         GhashgenError: it is no relocatable ELF64 x86-64 object, or has unsupported content.
     """
-    data = source if isinstance(source, bytes) else source.read_bytes()
-    try:
-        elf = ELFFile(io.BytesIO(data))
-        check_file(elf, data)
-        return _load(elf)
-    except ELFError as error:
-        raise GhashgenError(f"not an ELF file: {error}", "assemble with nasm -f elf64") from error
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:  # fmt: skip # noqa: E501
-        # The library does not check headers.
-        raise GhashgenError(f"a damaged ELF file: {error!r}", "assemble it again") from error
-
-
-def _load(elf: ELFFile) -> Image:
-    placed = _place(elf)
-    check_tables(elf)
-    symbols: dict[str, int] = {}
+    parts = read_parts(source if isinstance(source, bytes) else source.read_bytes())
+    placed = _place(parts)
+    tables = {k: symbols_of(parts, part) for k, part in enumerate(parts) if part.type == SYMTAB}
+    places: dict[str, int] = {}
     exported: set[str] = set()
     called: set[str] = set()
     # A section of zeros has none of its bytes in the file.
-    extents = {index: elf.get_section(index)["sh_size"] for index in placed}
-    for table in elf.iter_sections():
-        if not isinstance(table, SymbolTableSection):
-            continue
-        for number, symbol in enumerate(table.iter_symbols()):
-            if not is_place(number, symbol, table["sh_info"], extents):
+    sizes = [part.size for part in parts]
+    for index, symbols in tables.items():
+        for number, symbol in enumerate(symbols):
+            if not is_place(number, symbol, parts[index].info, sizes):
                 continue
-            section = placed.get(symbol["st_shndx"])
+            section = placed.get(symbol.place)
             if section is None or not symbol.name:
                 continue
-            public = symbol["st_info"]["bind"] == "STB_GLOBAL"
-            if public and section.kind is Kind.CODE and symbol["st_info"]["type"] in CALLABLE:
+            public = symbol.bind == GLOBAL
+            if public and section.kind is Kind.CODE and symbol.type in CALLABLE:
                 called.add(symbol.name)
             twice = f"two global symbols {symbol.name!r}"
             require(not public or symbol.name not in exported, twice, "give each its own name")
-            symbols[symbol.name] = section.address + symbol["st_value"]
+            places[symbol.name] = section.address + symbol.value
             if public:
                 exported.add(symbol.name)
     relocated: set[int] = set()
-    for part in elf.iter_sections():
-        if not isinstance(part, RelocationSection):
+    for part in parts:
+        if part.type != RELA:
             continue
-        index = part["sh_info"]
-        target = placed.get(index)
+        require(part.link in tables, f"{part.name} names symbols of no table")
+        entries, target = relocations_of(part, len(tables[part.link])), placed.get(part.info)
         if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
             continue
-        require(index not in relocated, f"two lists of relocations of {target.name}")
+        require(part.info not in relocated, f"two lists of relocations of {target.name}")
         require(
             not target.entry_bytes,
             f"relocations of {target.name}, whose constants may be merged",
             "put constants that are addresses into .rodata",
         )
-        relocated.add(index)
-        placed[index] = _relocate(elf, part, target, placed)
+        relocated.add(part.info)
+        placed[part.info] = _relocate(entries, tables[part.link], target, placed)
     sections = tuple(entry for section in placed.values() for entry in section.entries())
     own = len({section.name for section in sections}) == len(sections)
     require(own, "a section with the name of an entry of another", "call it otherwise")
-    return Image(X86_64, sections, symbols, frozenset(called), features_of(elf))
+    return Image(X86_64, sections, places, frozenset(called), features_of(parts))
 
 
-def _place(elf: ELFFile) -> dict[int, Section]:
+def _place(parts: tuple[Part, ...]) -> dict[int, Section]:
     """Return the allocated sections by number, at addresses of this module's choosing."""
     address = FIRST_ADDRESS
     placed: dict[int, Section] = {}
     names: set[str] = set()
-    for index, section in enumerate(elf.iter_sections()):
-        kind = kind_of(section)
+    for index, part in enumerate(parts):
+        kind = kind_of(part)
         if kind is Kind.NOT_LOADED:
             continue
-        require(section.name not in names, f"two sections {section.name}", "give each its own name")
-        names.add(section.name)
-        align = section["sh_addralign"]
-        address = -(-address // max(align, 64)) * max(align, 64)
-        entry_bytes = entry_bytes_of(section)
-        known = min(max(align, 1), PAGE)
+        require(part.name not in names, f"two sections {part.name}", "give each its own name")
+        names.add(part.name)
+        step, known = max(part.align, 64), min(max(part.align, 1), PAGE)
+        address = -(-address // step) * step
         placed[index] = Section(
-            section.name, address, _content(section), kind, known, entry_bytes=entry_bytes
+            part.name, address, part.content, kind, known, entry_bytes=entry_bytes_of(part)
         )
-        address += len(placed[index].data) + 4096
+        address += len(part.content) + 4096
     return placed
-
-
-def _content(section: ElfSection) -> bytes:
-    if section["sh_type"] == "SHT_NOBITS":
-        return b""
-    data = bytes(section.data())
-    require(len(data) == section["sh_size"], f"section {section.name} is cut off")
-    return data
 
 
 def _names_entry(symbol: Symbol, size: int) -> bool:
@@ -141,21 +119,18 @@ def _names_entry(symbol: Symbol, size: int) -> bool:
 
     The section's own symbol does not: linkers add to it first, and then look for the entry.
     """
-    kind, value = symbol["st_info"]["type"], symbol["st_value"]
-    return bool(symbol.name) and kind != "STT_SECTION" and value < size
+    return bool(symbol.name) and symbol.type != SECTION and symbol.value < size
 
 
 def _relocate(
-    elf: ELFFile, relocations: RelocationSection, section: Section, placed: dict[int, Section]
-) -> Section:
+    entries: tuple[Rela, ...], symbols: tuple[Symbol, ...], section: Section,
+    placed: dict[int, Section],
+) -> Section:  # fmt: skip
     """Return a section with its relocations applied."""
-    table = elf.get_section(relocations["sh_link"])
-    assert isinstance(table, SymbolTableSection)
     content, taken = bytearray(section.data), set[int]()
     links: dict[int, Link] = {}
     unresolved: dict[int, str] = {}
-    for relocation in relocations.iter_relocations():
-        number, at = relocation["r_info_type"], relocation["r_offset"]
+    for at, number, of, addend in entries:
         where = f"{section.name}+{at:#x}"
         require(
             number in RELOCATIONS,
@@ -167,8 +142,8 @@ def _relocate(
         alone = at + kind.width <= len(content) and taken.isdisjoint(field_bytes)
         require(alone, f"a relocation at {where} beyond the section or over another")
         taken.update(field_bytes)
-        symbol = table.get_symbol(relocation["r_info_sym"])
-        target = placed.get(symbol["st_shndx"])
+        symbol = symbols[of]
+        target = placed.get(symbol.place)
         why = replaceable(symbol)
         if kind is Relocation.ABSOLUTE or target is None or why or section.kind is Kind.CONSTANTS:
             why = why or "what only a linker completes"
@@ -179,10 +154,8 @@ def _relocate(
             f"a relocation at {where} to mergeable constants that names none",
             "name the constant by a local symbol, or put it into .rodata",
         )
-        offset = symbol["st_value"] + relocation["r_addend"]
-        place = target.place(symbol["st_value"], relocation["r_addend"])
-        links[at] = Link(*place, kind is Relocation.BRANCH)
-        value = target.address + offset - (section.address + at)
+        links[at] = Link(*target.place(symbol.value, addend), kind is Relocation.BRANCH)
+        value = target.address + symbol.value + addend - (section.address + at)
         require(-(1 << 31) <= value < 1 << 31, f"a relocation at {where} out of reach", "mend it")
         content[at : at + kind.width] = (value & (1 << 32) - 1).to_bytes(4, "little")
     return replace(section, data=bytes(content), links=links, unresolved=unresolved)

@@ -10,14 +10,20 @@ System V gABI, chapter 4 (sections, symbols); AMD64 psABI, 4.2 to 4.4 (flags, re
 
 import re
 from enum import Enum, auto
-from typing import Any
 
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import Section, Symbol, SymbolTableSection
-
-from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.machine.image import Kind
+from ghashgen.verify.x86_64.elf_file import (
+    NOBITS,
+    NOTE,
+    NULL,
+    PROGBITS,
+    RELA,
+    STRTAB,
+    SYMTAB,
+    Part,
+    Symbol,
+    require,
+)
 
 WRITE, ALLOC, EXEC, MERGE, STRINGS, INFO_LINK = 0x1, 0x2, 0x4, 0x10, 0x20, 0x40
 EXCLUDE = 0x80000000
@@ -35,28 +41,31 @@ FLAG_NAMES = {
 }  # fmt: skip
 """SHF_…, for messages."""
 
-RESERVED = 0xFF00
-"""SHN_LORESERVE: section numbers from here on are reserved."""
+TYPE_NAMES = {
+    PROGBITS: "SHT_PROGBITS", NOTE: "SHT_NOTE", NOBITS: "SHT_NOBITS", 9: "SHT_REL",
+    14: "SHT_INIT_ARRAY", 17: "SHT_GROUP",
+}  # fmt: skip
+"""SHT_…, likewise."""
 
-SYSV, GNU = "ELFOSABI_SYSV", "ELFOSABI_LINUX"
+UNWIND_TABLE = 0x70000001
+"""SHT_X86_64_UNWIND."""
 
-
-SECTIONS: dict[tuple[str | int, int], Kind] = {
-    ("SHT_PROGBITS", ALLOC | EXEC): Kind.CODE,
-    ("SHT_PROGBITS", ALLOC): Kind.CONSTANTS,
-    ("SHT_PROGBITS", ALLOC | MERGE): Kind.CONSTANTS,
-    ("SHT_PROGBITS", ALLOC | WRITE): Kind.UNUSED,
-    ("SHT_NOBITS", ALLOC | WRITE): Kind.UNUSED,
-    ("SHT_NOTE", ALLOC): Kind.UNUSED,
-    ("SHT_AMD64_UNWIND", ALLOC): Kind.UNUSED,
-    ("SHT_NULL", 0): Kind.NOT_LOADED,
-    ("SHT_PROGBITS", 0): Kind.NOT_LOADED,
-    ("SHT_PROGBITS", MERGE | STRINGS): Kind.NOT_LOADED,
-    ("SHT_NOTE", 0): Kind.NOT_LOADED,
-    ("SHT_SYMTAB", 0): Kind.NOT_LOADED,
-    ("SHT_STRTAB", 0): Kind.NOT_LOADED,
-    ("SHT_RELA", 0): Kind.NOT_LOADED,
-    ("SHT_RELA", INFO_LINK): Kind.NOT_LOADED,
+SECTIONS: dict[tuple[int, int], Kind] = {
+    (PROGBITS, ALLOC | EXEC): Kind.CODE,
+    (PROGBITS, ALLOC): Kind.CONSTANTS,
+    (PROGBITS, ALLOC | MERGE): Kind.CONSTANTS,
+    (PROGBITS, ALLOC | WRITE): Kind.UNUSED,
+    (NOBITS, ALLOC | WRITE): Kind.UNUSED,
+    (NOTE, ALLOC): Kind.UNUSED,
+    (UNWIND_TABLE, ALLOC): Kind.UNUSED,
+    (NULL, 0): Kind.NOT_LOADED,
+    (PROGBITS, 0): Kind.NOT_LOADED,
+    (PROGBITS, MERGE | STRINGS): Kind.NOT_LOADED,
+    (NOTE, 0): Kind.NOT_LOADED,
+    (SYMTAB, 0): Kind.NOT_LOADED,
+    (STRTAB, 0): Kind.NOT_LOADED,
+    (RELA, 0): Kind.NOT_LOADED,
+    (RELA, INFO_LINK): Kind.NOT_LOADED,
     (ADDRESS_TABLE, EXCLUDE): Kind.NOT_LOADED,
 }
 """By type and flags, exactly. An unlisted flag makes the section unsupported."""
@@ -109,125 +118,55 @@ RELOCATIONS = {1: Relocation.ABSOLUTE, 2: Relocation.RELATIVE, 4: Relocation.BRA
 """R_X86_64_64, _PC32, _PLT32 (AMD64 psABI, table 4.10)."""
 
 
-TYPES = ("STT_NOTYPE", "STT_FUNC", "STT_OBJECT")
+NOTYPE, OBJECT, FUNC, SECTION, FILE = range(5)
+"""STT_…, types of symbols."""
 
-CALLABLE = ("STT_NOTYPE", "STT_FUNC")
+CALLABLE = (NOTYPE, FUNC)
 """Symbol types that may be called. A dynamic linker may copy a symbol for data."""
 
-PRIVATE = ("STV_HIDDEN", "STV_INTERNAL")
+LOCAL, GLOBAL, WEAK = range(3)
+"""STB_…, bindings of symbols."""
+
+PRIVATE = (1, 2)
+"""STV_INTERNAL, STV_HIDDEN."""
+
+UNDEFINED, ABSOLUTE = 0, 0xFFF1
+"""SHN_…: no section."""
+
+WORDS = (
+    {6: "STT_TLS", 10: "STT_GNU_IFUNC"},
+    {WEAK: "STB_WEAK", 10: "STB_GNU_UNIQUE"},
+    {ABSOLUTE: "SHN_ABS", 0xFFF2: "SHN_COMMON"},
+)
+"""Types, bindings and places of symbols in words, for messages."""
 
 OF_LINKERS = re.compile(r"__.*|_[A-Z].*|_?(end|edata|etext)")
 """Names of global symbols that linkers define or may define. The GNU linker's script says `_end =
 .`, and that replaces an object's own definition, hidden or not.
 """
 
-AGAIN = "assemble the file again"
-"""What to do about a file that is damaged."""
 
-ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
-
-
-def require(holds: object, what: str, remedy: str = AGAIN) -> None:
-    """Refuse an object of which something does not hold, by `what` it is.
-
-    Raises:
-        GhashgenError: it does not.
-    """
-    if not holds:
-        raise GhashgenError(what, remedy)
-
-
-def check_file(elf: ELFFile, data: bytes) -> None:
-    """Check the file's header, and that no two sections share bytes of the file.
-
-    Raises:
-        GhashgenError: it is not a plain relocatable object for x86-64.
-    """
-    found = (elf.elfclass, elf["e_machine"], elf["e_type"])
-    require(
-        found == (64, "EM_X86_64", "ET_REL") and elf.little_endian,
-        f"a {elf.elfclass}-bit {elf['e_machine']} {elf['e_type']} file",
-        "give a relocatable ELF64 object for x86-64 (nasm -f elf64)",
-    )
-    few = elf.num_sections() < RESERVED
-    require(not elf["e_phnum"] and few, "an object with segments or too many sections")
-    abi, flags = elf["e_ident"]["EI_OSABI"], elf["e_flags"]
-    what = f"an object for {abi} with flags {flags:#x}"
-    require(abi in (SYSV, GNU) and not flags, what, "assemble for System V")
-    # A linker may depend on the sections' names, and looks for them here.
-    names = elf.get_section(elf["e_shstrndx"])
-    inside = all(section["sh_name"] < names["sh_size"] for section in elf.iter_sections())
-    require(names["sh_type"] == "SHT_STRTAB" and inside, "section names that are not strings")
-    taken = [(0, elf["e_ehsize"], "the header")]
-    taken.append((elf["e_shoff"], elf.num_sections() * elf["e_shentsize"], "the section headers"))
-    tables = 0
-    for section in elf.iter_sections():
-        tables += section["sh_type"] == "SHT_SYMTAB"
-        if section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL") and section["sh_size"]:
-            taken.append((section["sh_offset"], section["sh_size"], f"section {section.name}"))
-    require(tables <= 1, "two symbol tables")
-    end, last = 0, "the file"
-    for start, size, name in sorted(taken):
-        require(start >= end, f"{name} overlaps {last}")
-        end, last = start + size, name
-        require(end <= len(data), f"{name} is cut off by the end of the file")
-
-
-ENTRY_BYTES = 24
-"""Bytes of a symbol, and of a relocation with its addend: both have 24 in ELF64."""
-
-
-def check_tables(elf: ELFFile) -> None:
-    """Check that symbols and relocations are whole, and that their names are in the right table.
-
-    The library reads past the end of a table, and takes the size of its entries from the file.
-
-    Raises:
-        GhashgenError: a table does not consist of 24-byte entries, a name is outside the table of
-            names, or a relocation names no symbol.
-    """
-    for table in elf.iter_sections():
-        if isinstance(table, SymbolTableSection):
-            _check_entries(table)
-            size = table.stringtable["sh_size"]
-            for number, symbol in enumerate(table.iter_symbols()):
-                # The end of the name is a byte of the table, too.
-                whole = symbol["st_name"] + len(symbol.name.encode()) < max(size, 1)
-                whole = whole and "\N{REPLACEMENT CHARACTER}" not in symbol.name
-                require(whole, f"the name of symbol {number} is damaged")
-        elif isinstance(table, RelocationSection):
-            _check_entries(table)
-            symbols = elf.get_section(table["sh_link"])
-            assert isinstance(symbols, SymbolTableSection)
-            count = symbols.num_symbols()
-            named = all(entry["r_info_sym"] < count for entry in table.iter_relocations())
-            require(named, f"a relocation of {table.name} names no symbol")
-
-
-def _check_entries(table: Section) -> None:
-    whole = table["sh_entsize"] == ENTRY_BYTES and table["sh_size"] % ENTRY_BYTES == 0
-    require(whole, f"section {table.name} is not a table of whole entries")
-
-
-def kind_of(section: Section) -> Kind:
+def kind_of(part: Part) -> Kind:
     """Return a section's kind.
 
     Raises:
         GhashgenError: its type, flags, name, address or alignment is unsupported.
     """
-    kind, flags, name = section["sh_type"], section["sh_flags"], section.name
-    found = SECTIONS.get((kind, flags))
-    if found is None:
-        words = [word for flag, word in FLAG_NAMES.items() if flags & flag]
-        rest = flags & ~sum(FLAG_NAMES)
-        words += [f"{rest:#x}"] if rest else []
-        flag = next((flag for start, flag in FLAGS.items() if name.startswith(start)), "")
-        raise GhashgenError(
-            f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
-            flag or "put code into .text and constants into .rodata, read-only",
-        )
+    name, flags = part.name, part.flags
+    found = SECTIONS.get((part.type, flags))
+    words = [word for flag, word in FLAG_NAMES.items() if flags & flag]
+    rest = flags & ~sum(FLAG_NAMES)
+    words += [f"{rest:#x}"] if rest else []
+    kind = TYPE_NAMES.get(part.type, hex(part.type))
+    instead = "put code into .text and constants into .rodata, read-only"
+    require(
+        found is not None,
+        f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
+        next((flag for start, flag in FLAGS.items() if name.startswith(start)), instead),
+    )
     if found is Kind.CONSTANTS and name == UNWIND:
         found = Kind.UNUSED
+    assert found is not None
     known = NAMES[found]
     called = any(name == start or (start and name.startswith(f"{start}.")) for start in known)
     require(
@@ -235,13 +174,13 @@ def kind_of(section: Section) -> Kind:
         f"section {name}: a linker may treat it by its name",
         f"call it {known[0]} or {known[0]}.NAME" if known[0] else "leave it out",
     )
-    at, align = section["sh_addr"], section["sh_addralign"]
-    power_of_two = align & max(align - 1, 0) == 0
-    require(not at and power_of_two, f"section {name} at address {at:#x}, aligned to {align}")
+    power_of_two = part.align & max(part.align - 1, 0) == 0
+    where = f"section {name} at address {part.at:#x}, aligned to {part.align}"
+    require(not part.at and power_of_two, where)
     return found
 
 
-def entry_bytes_of(section: Section) -> int:
+def entry_bytes_of(part: Part) -> int:
     """Return the size of a section's mergeable constants, 0 if they are not mergeable.
 
     A linker may place each entry anywhere with its alignment, and merge equal ones.
@@ -249,65 +188,59 @@ def entry_bytes_of(section: Section) -> int:
     Raises:
         GhashgenError: the section does not consist of such entries.
     """
-    if not section["sh_flags"] & MERGE or section["sh_type"] != "SHT_PROGBITS":
+    if not part.flags & MERGE or part.type != PROGBITS:
         return 0
-    size, whole = int(section["sh_entsize"]), section["sh_size"]
     require(
-        size in ENTRIES and whole % size == 0,
-        f"section {section.name}: mergeable constants of {size} bytes, in {whole}",
+        part.entry_bytes in ENTRIES and part.size % part.entry_bytes == 0,
+        f"section {part.name}: mergeable constants of {part.entry_bytes} bytes, in {part.size}",
         "put constants into .rodata (gcc: -fno-merge-constants)",
     )
-    return size
+    return part.entry_bytes
 
 
-def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> bool:
+def is_place(number: int, symbol: Symbol, first: int, sizes: list[int]) -> bool:
     """Return whether a symbol is a place in a section, or a number or a name defined elsewhere.
 
-    `number` is its index; symbols from `first` on are not local. `sizes` are those of the allocated
-    sections, by number.
+    `number` is its index; symbols from `first` on are not local. `sizes` are those of the sections,
+    by number.
 
     Raises:
         GhashgenError: its type, binding, visibility or place is unsupported.
     """
-    info, at = symbol["st_info"], symbol["st_shndx"]
-    kind, bind = info["type"], info["bind"]
-    visibility = symbol["st_other"]["visibility"]
-
-    words = ", ".join(ALIASES.get(word, str(word)) for word in (kind, bind, visibility, at))
+    kind, bind, at = symbol.type, symbol.bind, symbol.place
+    said = ", ".join(words.get(n, str(n)) for words, n in zip(WORDS, (kind, bind, at), strict=True))
 
     def check(holds: bool, why: str) -> None:
         remedy = "let functions be plain global symbols, and all else local"
-        require(holds, f"symbol {symbol.name!r} ({words}): {why}", remedy)
+        require(holds, f"symbol {symbol.name!r} ({said}): {why}", remedy)
 
-    in_order = (bind == "STB_LOCAL") == (number < first)
+    in_order = (bind == LOCAL) == (number < first)
     check(in_order, "local among the others, or the other way round")
-    understood = visibility in ("STV_DEFAULT", "STV_PROTECTED", *PRIVATE)
-    check(understood, "a visibility that is not understood")
-    if number == 0 and (kind, bind, at) == ("STT_NOTYPE", "STB_LOCAL", "SHN_UNDEF"):
+    check(symbol.other <= 3, "a visibility that is not understood")
+    if at == UNDEFINED:
+        nothing = number == 0 and (kind, bind) == (NOTYPE, LOCAL)
+        elsewhere = kind in (NOTYPE, OBJECT, FUNC) and bind in (GLOBAL, WEAK)
+        check(nothing or elsewhere, "defined nowhere")
         return False
-    if bind == "STB_LOCAL" and at == "SHN_ABS" and kind in ("STT_FILE", "STT_NOTYPE"):
+    if at == ABSOLUTE and bind == LOCAL and kind in (FILE, NOTYPE):
         return False
-    if at == "SHN_UNDEF" and kind in TYPES and bind in ("STB_GLOBAL", "STB_WEAK"):
+    check(at < len(sizes), "a place that is not understood")
+    if kind == SECTION and bind == LOCAL and symbol.value == 0:
         return False
-    check(isinstance(at, int), "a place that is not understood")
-    if kind == "STT_SECTION" and bind == "STB_LOCAL" and symbol["st_value"] == 0:
-        return False
-    check(kind in TYPES, "a type that is not understood")
-    check(bind in ("STB_LOCAL", "STB_GLOBAL"), "another definition may take its place")
-    free = bind == "STB_LOCAL" or not OF_LINKERS.fullmatch(symbol.name)
+    check(kind in (NOTYPE, OBJECT, FUNC), "a type that is not understood")
+    check(bind in (LOCAL, GLOBAL), "another definition may take its place")
+    free = bind == LOCAL or not OF_LINKERS.fullmatch(symbol.name)
     check(free, "a name that linkers define")
-    within = at not in sizes or symbol["st_value"] + symbol["st_size"] <= sizes[at]
-    check(within, "it reaches beyond its section")
+    check(symbol.value + symbol.size <= sizes[at], "it reaches beyond its section")
     return True
 
 
-def replaceable(symbol: Any) -> str:
+def replaceable(symbol: Symbol) -> str:
     """Return why a symbol's target may not be this object's definition, "" if it is."""
-    if symbol["st_shndx"] == "SHN_UNDEF":
+    if symbol.place == UNDEFINED:
         return "what another object defines"
-    if not isinstance(symbol["st_shndx"], int):
+    if symbol.place == ABSOLUTE:
         return "an address that is a number"
-    bind, visibility = symbol["st_info"]["bind"], symbol["st_other"]["visibility"]
-    if bind == "STB_LOCAL" or visibility in PRIVATE:
+    if symbol.bind == LOCAL or symbol.other in PRIVATE:
         return ""
     return f"{symbol.name}, which is neither local nor hidden: another definition may come first"

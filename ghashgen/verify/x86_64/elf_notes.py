@@ -5,52 +5,33 @@ program property. A linker gives a program a feature only if all its objects pro
 """
 
 import struct
-from collections.abc import Iterator
 
-from elftools.elf.elffile import ELFFile
+from ghashgen.verify.x86_64.elf_file import NOTE, Part, require
 
-from ghashgen.support.errors import GhashgenError
+NAME = ".note.gnu.property"
 
-PROPERTY_NOTE, FEATURE_1_AND = 5, 0xC0000002
+FEATURE_1_AND = 0xC0000002
 
 FEATURES = {1: "IBT", 2: "SHSTK"}
 
 
-def features_of(elf: ELFFile) -> frozenset[str]:
+def features_of(parts: tuple[Part, ...]) -> frozenset[str]:
     """Return those of FEATURES that a property note of the object names.
+
+    Such a section is one note: its header of 16 bytes, and properties of 16 bytes each, padded.
 
     Raises:
         GhashgenError: a property note is damaged.
     """
     found: set[str] = set()
-    for section in elf.iter_sections():
-        if section["sh_type"] == "SHT_NOTE" and section.name == ".note.gnu.property":
-            try:
-                for kind, data in _properties(bytes(section.data())):
-                    if kind == FEATURE_1_AND:
-                        (bits,) = struct.unpack("<I", data)
-                        found |= {name for bit, name in FEATURES.items() if bits & bit}
-            except struct.error:
-                raise GhashgenError(
-                    "a damaged .note.gnu.property", "leave it out, or write it as the psABI says"
-                ) from None
+    for part in parts:
+        if part.type != NOTE or part.name != NAME:
+            continue
+        header, body = part.content[:16], part.content[16:]
+        whole = header == struct.pack("<III4s", 4, len(body), 5, b"GNU\0") and not len(body) % 16
+        require(whole, f"a damaged {NAME}", "leave it out, or write it as the psABI says")
+        for kind, size, bits, _ in struct.iter_unpack("<IIII", body):
+            require(size in (4, 8), f"a damaged {NAME}: a property of {size} bytes", "leave it out")
+            if kind == FEATURE_1_AND:
+                found |= {name for bit, name in FEATURES.items() if bits & bit}
     return frozenset(found)
-
-
-def _properties(data: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(data):
-        name_size, size, kind = struct.unpack_from("<III", data, at)
-        (name,) = struct.unpack_from("<4s", data, at + 12)
-        if name_size != 4 or name != b"GNU\0" or kind != PROPERTY_NOTE or size % 8:
-            raise struct.error
-        at += 16
-        end = at + size
-        if end > len(data):
-            raise struct.error
-        while at < end:
-            kind, size = struct.unpack_from("<II", data, at)
-            if at + 8 + size > end:
-                raise struct.error
-            yield kind, data[at + 8 : at + 8 + size]
-            at += 8 + -(-size // 8) * 8

@@ -1,13 +1,12 @@
-"""Registers of x86-64 by their numbers, and the type of an instruction's row.
+"""Registers of x86-64 by their numbers, and the type of the rows of instructions.
 
 A vector register is four lanes of 128 bits.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register, RegisterExt
+from iced_x86 import Formatter, FormatterSyntax, Instruction, Register, RegisterExt
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.machine.machine import Step
@@ -22,22 +21,13 @@ LANES = 4
 """128-bit lanes of a vector register."""
 
 Builder = Callable[[Instruction], Step]
+"""The semantics of an instruction, in all its forms."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """The semantics of one instruction form."""
-
-    code: int
-    build: Builder
-    manual: str
-    """The section in volume 2 of Intel's Software Developer's Manual."""
-
-
-def row_of(name: str, build: Builder, manual: str) -> Row:
-    """Return a form's row by its name in iced-x86; AttributeError if there is none."""
-    code: int = getattr(Code, name)
-    return Row(code, build, manual)
+Rows = Mapping[str, Builder]
+"""What instructions do. Names, with spaces between them, are mnemonics or forms as iced-x86 has
+them (`ghashgen.verify.x86_64.rows.table`).
+"""
 
 
 _FORMATTER = Formatter(FormatterSyntax.NASM)

@@ -7,7 +7,15 @@ and 15.5). EVEX masks merge or zero by element (SDM vol. 1, 15.6.4).
 
 from collections.abc import Callable, Sequence
 
-from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
+from iced_x86 import (
+    EncodingKind,
+    Instruction,
+    MemorySizeExt,
+    OpCodeInfo,
+    OpKind,
+    Register,
+    RegisterExt,
+)
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
@@ -30,6 +38,19 @@ def same_register(i: Instruction, first: int, second: int) -> bool:
         and i.op_kind(second) == OpKind.REGISTER
         and i.op_register(first) == i.op_register(second)
     )
+
+
+def bits_of(i: Instruction, op: int) -> int:
+    """Return the bits of an operand; an immediate has those of the first one."""
+    kind = i.op_kind(op)
+    if kind == OpKind.REGISTER:
+        return 8 * int(RegisterExt.size(i.op_register(op)))
+    return 8 * int(MemorySizeExt.size(i.memory_size)) if kind == OpKind.MEMORY else bits_of(i, 0)
+
+
+def lanes_of(i: Instruction, op: int) -> int:
+    """Return the lanes of a vector operand."""
+    return bits_of(i, op) // 128
 
 
 def as_lane(value: Value, at: int) -> Lane:
@@ -105,10 +126,10 @@ def _sum(m: Machine, a: Value, b: Value) -> Value:
     return out
 
 
-def load_lanes(m: Machine, where: Value, lanes: int, align: int = 1) -> list[Lane]:
+def load_lanes(m: Machine, where: Value, lanes: int, align: int = 1) -> tuple[Lane, ...]:
     """Load 16·lanes bytes."""
     at = m.terms.at
-    return [as_lane(value, at) for value in m.memory.load_lanes(where, lanes, align)]
+    return tuple([as_lane(value, at) for value in m.memory.load_lanes(where, lanes, align)])
 
 
 def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
@@ -122,21 +143,22 @@ def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
     return 16 * lanes if aligned else 1
 
 
-def read_lanes(i: Instruction, op: int, lanes: int, aligned: bool | None = None) -> ReadLanes:
+def read_lanes(i: Instruction, op: int, aligned: bool | None = None) -> ReadLanes:
     """Return a reader of a vector register or memory operand, embedded broadcast included."""
     if i.op_kind(op) == OpKind.REGISTER:
-        index = vector_index(i.op_register(op))
+        index, lanes = vector_index(i.op_register(op)), lanes_of(i, op)
         return lambda m: m.vec[index][:lanes]
     where = address(i)
     if i.is_broadcast:
-        size = broadcast_bytes(i)
+        size, lanes = broadcast_bytes(i), lanes_of(i, 0)
         sources = tuple(k % size for k in range(16))
 
         def broadcast(m: Machine) -> Sequence[Lane]:
             element = as_lane(m.memory.load(where(m), size), m.terms.at)
-            return [m.terms.bytes(element, sources)] * lanes
+            return (m.terms.bytes(element, sources),) * lanes
 
         return broadcast
+    lanes = lanes_of(i, op)
     align = memory_align(i, lanes, aligned)
     return lambda m: load_lanes(m, where(m), lanes, align)
 
@@ -168,9 +190,14 @@ def element_mask(elements: int, first: int, element_bits: int) -> int:
     return out
 
 
-def write_lanes(i: Instruction, lanes: int, element_bits: int = 64) -> WriteLanes:
-    """Return a writer of the vector register that is operand 0."""
-    index = vector_index(i.op0_register)
+def element_of(i: Instruction) -> int:
+    """Return the bits of an element of a form: what one bit of its mask stands for."""
+    return 8 * int(MemorySizeExt.element_size(OpCodeInfo(i.code).memory_size))
+
+
+def write_lanes(i: Instruction, element_bits: int = 0) -> WriteLanes:
+    """Return a writer of the vector register that is operand 0; a form may tell no element."""
+    index, lanes = vector_index(i.op0_register), lanes_of(i, 0)
     if i.encoding == EncodingKind.LEGACY:
 
         def legacy(m: Machine, values: Sequence[Lane]) -> None:
@@ -188,6 +215,7 @@ def write_lanes(i: Instruction, lanes: int, element_bits: int = 64) -> WriteLane
     if not i.has_op_mask:
         return whole
     zeroing, register = i.zeroing_masking, i.op_mask
+    element_bits = element_bits or element_of(i)
     per_lane = 128 // element_bits
 
     def masked(m: Machine, values: Sequence[Lane]) -> None:
@@ -225,9 +253,9 @@ def immediate(i: Instruction) -> int:
     return int(i.immediate(i.op_count - 1)) & 0xFF
 
 
-def read_gpr(i: Instruction, op: int, bits: int) -> Read:
-    """Return a reader of a general operand (register, memory, immediate) of `bits` bits."""
-    kind = i.op_kind(op)
+def read_gpr(i: Instruction, op: int, bits: int = 0) -> Read:
+    """Return a reader of a general operand (register, memory, immediate): its bits, or so many."""
+    kind, bits = i.op_kind(op), bits or bits_of(i, op)
     mask = (1 << bits) - 1
     if kind == OpKind.REGISTER:
         index = gpr_index(i.op_register(op))
@@ -254,16 +282,17 @@ def narrow(m: Machine, value: Value, bits: int) -> Value:
     return m.facts.reduced(value, bits)
 
 
-def write_gpr(i: Instruction, op: int, bits: int) -> Write:
-    """Return a writer of a general register or memory operand of `bits` bits.
+def write_gpr(i: Instruction) -> Write:
+    """Return a writer of the general register or memory operand that is operand 0.
 
     A 32-bit write zeroes the upper half; 8- and 16-bit writes keep the rest (SDM vol. 1, 3.4.1.1).
     Values are narrowed to the operand's bits here, for every row.
     """
-    if i.op_kind(op) == OpKind.MEMORY:
+    bits = bits_of(i, 0)
+    if i.op_kind(0) == OpKind.MEMORY:
         where = address(i)
         return lambda m, value: m.memory.store(where(m), narrow(m, value, bits), bits // 8)
-    index = gpr_index(i.op_register(op))
+    index = gpr_index(i.op0_register)
     if bits >= 32:
 
         def whole(m: Machine, value: Value) -> None:

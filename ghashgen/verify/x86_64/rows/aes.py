@@ -13,10 +13,8 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.opaque import BYTES, SBOX
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.x86_64.machine import Row, row_of
-from ghashgen.verify.x86_64.rows.vector import build_one, build_two, lanes_of
-
-WIDTHS = {"VEX": ("XMM", "YMM"), "EVEX": ("XMM", "YMM", "ZMM")}
+from ghashgen.verify.x86_64.machine import Rows
+from ghashgen.verify.x86_64.rows.vector import lanes
 
 ASSIST = (4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12)
 """AESKEYGENASSIST: each byte's source, for SubWord and RotWord(SubWord) of words 1 and 3."""
@@ -48,17 +46,8 @@ def aeskeygenassist(t: Terms, a: Lane, imm: int) -> Lane:
     return t.xor(t.bytes(t.apply(SBOX, a), ASSIST), imm << 32 | imm << 96)
 
 
-def _rows() -> list[Row]:
-    rows = []
-    for name, function in (("AESENC", aesenc), ("AESENCLAST", aesenclast)):
-        codes = [f"{name}_XMM_XMMM128"]
-        for encoding, registers in WIDTHS.items():
-            codes += [f"{encoding}_V{name}_{r}_{r}_{r}M{128 * lanes_of(r)}" for r in registers]
-        rows += [row_of(code, build_two(function, lanes_of(code)), name) for code in codes]
-    for prefix in ("", "VEX_V"):
-        code = f"{prefix}AESKEYGENASSIST_XMM_XMMM128_IMM8"
-        rows.append(row_of(code, build_one(aeskeygenassist, 1), "AESKEYGENASSIST"))
-    return rows
-
-
-ROWS: tuple[Row, ...] = tuple(_rows())
+ROWS: Rows = {
+    "AESENC": lanes(aesenc, 2),
+    "AESENCLAST": lanes(aesenclast, 2),
+    "AESKEYGENASSIST": lanes(aeskeygenassist, 1),
+}

@@ -1,7 +1,5 @@
 """Rows for jumps, calls, returns and instructions without effect. Intel SDM vol. 2."""
 
-from collections.abc import Iterator
-
 from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -9,7 +7,7 @@ from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.machine.memory import RETURN_ADDRESS
 from ghashgen.verify.x86_64.conditions import CONDITIONS
-from ghashgen.verify.x86_64.machine import RSP, Builder, Row, row_of
+from ghashgen.verify.x86_64.machine import RSP, Builder, Rows
 from ghashgen.verify.x86_64.rows.stack import grow, shrink
 
 COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
@@ -72,18 +70,12 @@ def _nothing(i: Instruction) -> Step:
     return lambda m: None
 
 
-def _rows() -> Iterator[Row]:
-    for size in ("REL8_64", "REL32_64"):
-        yield row_of(f"JMP_{size}", _jump, "JMP")
-        for condition in CONDITIONS:
-            yield row_of(f"J{condition.upper()}_{size}", _jump_if(condition), "Jcc")
-    yield row_of("CALL_REL32_64", _call, "CALL")
-    yield row_of("RETNQ", _return, "RET")
-    for name in ("ENDBR64", "NOPD", "NOPW", "NOPQ", "NOP_RM16", "NOP_RM32", "NOP_RM64"):
-        yield row_of(name, _nothing, name.split("_")[0])
+ROWS: Rows = {
+    "JMP": _jump,
+    **{f"J{condition.upper()}": _jump_if(condition) for condition in CONDITIONS},
+    "CALL_REL32_64": _call,
+    "RETNQ": _return,
+    "ENDBR64 NOPD NOPW NOPQ NOP_RM16 NOP_RM32 NOP_RM64": _nothing,
     # A prefetch is a hint: it never faults and changes no architectural state.
-    for name in ("PREFETCHT0_M8", "PREFETCHT1_M8", "PREFETCHT2_M8", "PREFETCHNTA_M8"):
-        yield row_of(name, _nothing, "PREFETCHh")
-
-
-ROWS: tuple[Row, ...] = tuple(_rows())
+    "PREFETCHT0 PREFETCHT1 PREFETCHT2 PREFETCHNTA": _nothing,
+}

@@ -1,25 +1,84 @@
-"""Rows for general registers: moves, addition, logic, shifts. Intel SDM vol. 2, by mnemonic.
+"""Rows for general registers: moves, arithmetic, logic, shifts. Intel SDM vol. 2, by mnemonic.
 
 `ghashgen.verify.core.linear` defines the arithmetic of numbers and addresses. On secrets, only
 operations that are linear over GF(2) have a meaning here; the rest becomes opaque.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 from iced_x86 import Instruction, OpKind
 
+from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.moves import byte_moves
+from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import Lane, Term, same_value
-from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
-from ghashgen.verify.machine.flags import Flag, Flags, of_difference, of_result, of_sum, undefined
+from ghashgen.verify.core.term import Term, same_value
+from ghashgen.verify.core.values import (
+    M64,
+    Linear,
+    Pointer,
+    UndecidedError,
+    Value,
+    signed,
+)
+from ghashgen.verify.machine.flags import (
+    Flag,
+    Flags,
+    of_difference,
+    of_product,
+    of_result,
+    of_sum,
+    undefined,
+)
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.machine.regions import mask_pointer
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.conditions import CONDITIONS
-from ghashgen.verify.x86_64.machine import Builder, Row, row_of
+from ghashgen.verify.x86_64.machine import Builder, Rows
 from ghashgen.verify.x86_64.rows import lane as on
+
+Result = tuple[Value, Flags | None]
+"""What an instruction writes, and the flags if it sets them."""
+
+Operation = Callable[..., Result]
+"""From the machine, the bits of the result, and the last operands."""
+
+
+def row(
+    function: Operation,
+    count: int = 1,
+    *,
+    store: bool = True,
+    idiom: bool = False,
+    whole: bool = False,
+) -> Builder:
+    """Build DEST := function(machine, bits, the last `count` operands).
+
+    `idiom`: a register and itself are as good as 0 and 0. `whole`: the first operand has all bits
+    of its register.
+    """
+
+    def build(i: Instruction) -> Step:
+        bits, first = ops.bits_of(i, 0), i.op_count - count
+        reads = [ops.read_gpr(i, k) for k in range(first, i.op_count)]
+        if whole and i.op_kind(first) == OpKind.REGISTER:
+            reads[0] = ops.read_gpr(i, first, 64)
+        if idiom and ops.same_register(i, 0, 1):
+            reads = [lambda m: 0] * count
+        write = ops.write_gpr(i) if store else None
+
+        def step(m: Machine) -> None:
+            result, flags = function(m, bits, *[read(m) for read in reads])
+            if write is not None:
+                write(m, result)
+            if flags is not None:
+                m.flags = flags
+
+        return step
+
+    return build
 
 
 def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
@@ -72,81 +131,120 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
     raise UndecidedError(f"{name.upper()} of an address or of a length with an unknown")
 
 
-def _arithmetic(m: Machine, name: str, a: Value, b: Value, bits: int) -> tuple[Value, Flags]:
-    """Return an instruction's result for two operands, and the flags that it sets."""
-    if name == "add":
-        return sum_values(m, a, b, bits), of_sum(m.facts, a, b, bits)
-    if name == "sub":
-        return _difference(m, a, b, bits), of_difference(m.facts, a, b, bits, m.memory.inside)
+def _add(m: Machine, bits: int, a: Value, b: Value) -> Result:
+    return sum_values(m, a, b, bits), of_sum(m.facts, a, b, bits)
+
+
+def _subtract(m: Machine, bits: int, a: Value, b: Value) -> Result:
+    return _difference(m, a, b, bits), _compare(m, bits, a, b)[1]
+
+
+def _compare(m: Machine, bits: int, a: Value, b: Value) -> Result:
+    """CMP: the flags are known even for differences that no register could hold."""
+    return 0, of_difference(m.facts, a, b, bits, m.memory.inside)
+
+
+def _bitwise(name: str, m: Machine, bits: int, a: Value, b: Value) -> Result:
     result = _logic(m, name, a, b, bits)
     return result, of_result(m.facts, result, bits, False, False, a, b)
 
 
-def _low_bits(m: Machine, a: Value, mask: Value) -> int | None:
-    """Return the bits of a length that a mask of low bits selects, None if they are not known.
-
-    The length may have more bits than the instruction reads.
-    """
-    if isinstance(a, Linear) and isinstance(mask, int) and not mask & mask + 1:
-        return m.facts.low_bits(a, mask.bit_length())
-    return None
+def _and(m: Machine, bits: int, a: Value, b: Value) -> Result:
+    """AND, TEST. Of a length with more bits than are read, the lowest may be known."""
+    if isinstance(a, Linear) and isinstance(b, int) and bits < 64 and not b & b + 1:
+        return _bitwise("and", m, bits, m.facts.low_bits(a, b.bit_length()), b)
+    return _bitwise("and", m, bits, ops.narrow(m, a, bits), b)
 
 
-def _binary(name: str, bits: int, store: bool = True) -> Builder:
+def _negate(m: Machine, bits: int, a: Value) -> Result:
+    return _subtract(m, bits, 0, a)
+
+
+def _by_one(change: Operation, m: Machine, bits: int, a: Value) -> Result:
+    """INC, DEC: the carry is left alone."""
+    result, flags = change(m, bits, a, 1)
+    assert flags is not None
+    return result, replace(flags, carry=m.flags.carry, at_most=None)
+
+
+def _multiply(m: Machine, bits: int, a: Value, b: Value) -> Result:
+    """IMUL; opaque if a secret enters."""
+    if isinstance(a, int):
+        a, b = b, a
+    flags = of_product(m.facts, a, b, bits)
+    if isinstance(a, Term) or isinstance(b, Term):
+        if b == 0:
+            return 0, flags
+        return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1), flags
+    if isinstance(a, int | Linear) and isinstance(b, int):
+        return m.facts.reduced(times(a, signed(b, bits)), bits), flags
+    raise UndecidedError("a product of addresses, or of two lengths with an unknown")
+
+
+def _move(m: Machine, bits: int, a: Value) -> Result:
+    return a, None
+
+
+def _complement(m: Machine, bits: int, a: Value) -> Result:
+    return m.terms.xor(ops.as_lane(a, m.terms.at), (1 << bits) - 1), None
+
+
+@cache
+def _sign_moves(source: int, bits: int) -> Moves:
+    return (0, (1 << source) - 1), *((k - source + 1, 1 << k) for k in range(source, bits))
+
+
+def _signed(source: int, m: Machine, bits: int, a: Value) -> Result:
+    if isinstance(a, int | Term):
+        return m.terms.moves(a, _sign_moves(source, bits)), None
+    extended = m.facts.as_signed(a, source) if isinstance(a, Linear) else None
+    if extended is None:
+        raise UndecidedError("the sign of a length with an unknown, or of an address")
+    return m.facts.reduced(extended, bits), None
+
+
+def _move_signed(i: Instruction) -> Step:
+    """Build MOVSX and MOVSXD: the upper bits are copies of the source's sign."""
+    return row(partial(_signed, ops.bits_of(i, 1)))(i)
+
+
+def _swap_bytes(m: Machine, bits: int, a: Value) -> Result:
+    """BSWAP, MOVBE. For a number with an unknown: its bits, and where each one goes."""
+    sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
+    return m.terms.moves(ops.to_vector(m, a), byte_moves(sources)), None
+
+
+def _lea(i: Instruction) -> Step:
+    where, write = ops.address(i), ops.write_gpr(i)
+
+    def step(m: Machine) -> None:
+        value = where(m)
+        if isinstance(value, Term):
+            value = m.terms.opaque("an address computed from a secret", value, mask=M64)
+        write(m, value)
+
+    return step
+
+
+def _conditional_move(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+
     def build(i: Instruction) -> Step:
-        read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
-        write = ops.write_gpr(i, 0, bits) if store else None
-        same = ops.same_register(i, 0, 1)
-        narrow = name == "and" and bits < 64 and i.op_kind(0) == OpKind.REGISTER
-        whole = ops.read_gpr(i, 0, 64) if narrow else None
+        read, old, write = ops.read_gpr(i, 1), ops.read_gpr(i, 0), ops.write_gpr(i)
 
         def step(m: Machine) -> None:
-            # XOR and SUB of a register with itself do not depend on its value.
-            a: Value | None
-            a, b = (0, 0) if same and name in ("xor", "sub") else (None, read_b(m))
-            if whole is not None:
-                a = _low_bits(m, whole(m), b)
-            if a is None:
-                a = read_a(m)
-            if name == "cmp":
-                # The flags are known even for differences that no register could hold.
-                m.flags = of_difference(m.facts, a, b, bits, m.memory.inside)
-                return
-            result, flags = _arithmetic(m, name, a, b, bits)
-            if write is not None:
-                write(m, result)
-            m.flags = flags
+            # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
+            source = read(m)
+            write(m, source if test(m) else old(m))
 
         return step
 
     return build
 
 
-def _unary(name: str, bits: int) -> Builder:
-    """Build NEG, which is 0 - a, and INC and DEC, a + 1 and a - 1 with the carry left alone."""
-
-    def build(i: Instruction) -> Step:
-        read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            first, second = (0, read(m)) if name == "neg" else (read(m), 1)
-            sum_or_difference = "add" if name == "inc" else "sub"
-            result, flags = _arithmetic(m, sum_or_difference, first, second, bits)
-            write(m, result)
-            m.flags = flags if name == "neg" else replace(flags, carry=m.flags.carry, at_most=None)
-
-        return step
-
-    return build
-
-
-def _complement(bits: int) -> Builder:
-    def build(i: Instruction) -> Step:
-        read, write = ops.read_gpr(i, 0, bits), ops.write_gpr(i, 0, bits)
-        ones = (1 << bits) - 1
-        return lambda m: write(m, m.terms.xor(ops.as_lane(read(m), m.terms.at), ones))
-
-    return build
+def _set(condition: str) -> Builder:
+    test = CONDITIONS[condition]
+    return row(lambda m, bits: (int(test(m)), None), 0)
 
 
 SHIFTS: dict[str, on.Shift] = {
@@ -183,31 +281,22 @@ def known_count(m: Machine, count: Value, bits: int) -> int:
     raise unsupported("a shift by an unknown count", m.terms.at)
 
 
-def _shift(name: str, bits: int, flags: bool) -> Builder:
-    def build(i: Instruction) -> Step:
-        at_source = 1 if not flags else 0
-        read = ops.read_gpr(i, at_source, bits)
-        read_count = ops.read_gpr(i, at_source + 1, 8 if flags else bits)
-        write = ops.write_gpr(i, 0, bits)
+def _shift(name: str, m: Machine, bits: int, a: Value, by: Value) -> Result:
+    count = known_count(m, by, bits)
+    result = shift_value(m, name, a, count, bits)
+    if not count:
+        return result, None
+    if name in ("rol", "ror"):
+        # Only CF and OF change.
+        out = undefined(a)
+        return result, replace(m.flags, carry=out, overflow=out, at_most=None, less=None)
+    carry = _shifted_out(m, name, a, count, bits)
+    return result, of_result(m.facts, result, bits, carry, undefined(a), a)
 
-        def step(m: Machine) -> None:
-            a = read(m)
-            count = known_count(m, read_count(m), bits)
-            result = shift_value(m, name, a, count, bits)
-            write(m, result)
-            if not flags or not count:
-                return
-            if name in ("rol", "ror"):
-                # Only CF and OF change.
-                out = undefined(a)
-                m.flags = replace(m.flags, carry=out, overflow=out, at_most=None, less=None)
-                return
-            carry = _shifted_out(m, name, a, count, bits)
-            m.flags = of_result(m.facts, result, bits, carry, undefined(a), a)
 
-        return step
-
-    return build
+def _shift_alone(name: str, m: Machine, bits: int, a: Value, by: Value) -> Result:
+    """SHLX, SHRX: without flags."""
+    return shift_value(m, name, a, known_count(m, by, bits), bits), None
 
 
 def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag:
@@ -219,165 +308,34 @@ def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag
     return undefined(a)
 
 
-def _move(bits: int, source_bits: int | None = None) -> Builder:
-    def build(i: Instruction) -> Step:
-        read, write = ops.read_gpr(i, 1, source_bits or bits), ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            write(m, read(m))
-
-        return step
-
-    return build
+def _bzhi(m: Machine, bits: int, a: Value, by: Value) -> Result:
+    if not isinstance(by, int | Linear):
+        raise UndecidedError("BZHI by a secret or an address")
+    count = (m.facts.known(by) if isinstance(by, Linear) else by) & 0xFF
+    result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
+    return result, of_result(m.facts, result, bits, count > bits - 1, False, a)
 
 
-def _move_signed(bits: int, source_bits: int) -> Builder:
-    """Build MOVSX and MOVSXD: the upper bits are copies of the source's sign."""
-    low, sign = (1 << source_bits) - 1, source_bits - 1
-    moves = ((0, low), *((k - sign, 1 << k) for k in range(source_bits, bits)))
-
-    def build(i: Instruction) -> Step:
-        read, write = ops.read_gpr(i, 1, source_bits), ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            a = read(m)
-            if isinstance(a, int | Term):
-                write(m, m.terms.moves(a, moves))
-                return
-            extended = m.facts.as_signed(a, source_bits) if isinstance(a, Linear) else None
-            if extended is None:
-                raise UndecidedError("the sign of a length with an unknown, or of an address")
-            write(m, m.facts.reduced(extended, bits))
-
-        return step
-
-    return build
-
-
-def _swap_bytes(bits: int, op: int) -> Builder:
-    sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
-    moves = byte_moves(sources)
-
-    def build(i: Instruction) -> Step:
-        read, write = ops.read_gpr(i, op, bits), ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            # For a number with an unknown: its bits, and where each one goes.
-            lane: Lane = ops.to_vector(m, read(m))
-            write(m, m.terms.moves(lane, moves))
-
-        return step
-
-    return build
-
-
-def _lea(bits: int) -> Builder:
-    def build(i: Instruction) -> Step:
-        where, write = ops.address(i), ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            value = where(m)
-            if isinstance(value, Term):
-                value = m.terms.opaque("an address computed from a secret", value, mask=M64)
-            write(m, value)
-
-        return step
-
-    return build
-
-
-def _conditional_move(bits: int, condition: str) -> Builder:
-    test = CONDITIONS[condition]
-
-    def build(i: Instruction) -> Step:
-        read, old = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 0, bits)
-        write = ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
-            source = read(m)
-            write(m, source if test(m) else old(m))
-
-        return step
-
-    return build
-
-
-def _set(condition: str) -> Builder:
-    test = CONDITIONS[condition]
-
-    def build(i: Instruction) -> Step:
-        write = ops.write_gpr(i, 0, 8)
-        return lambda m: write(m, int(test(m)))
-
-    return build
-
-
-def _bzhi(bits: int) -> Builder:
-    def build(i: Instruction) -> Step:
-        read, read_count = ops.read_gpr(i, 1, bits), ops.read_gpr(i, 2, bits)
-        write = ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            a, count = read(m), read_count(m)
-            if not isinstance(count, int):
-                if not isinstance(count, Linear):
-                    raise UndecidedError("BZHI by a secret or an address")
-                count = m.facts.known(count)
-            count &= 0xFF
-            result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
-            write(m, result)
-            m.flags = of_result(m.facts, result, bits, count > bits - 1, False, a)
-
-        return step
-
-    return build
-
-
-def _rows() -> Iterator[Row]:
-    for bits in (8, 16, 32, 64):
-        r, rm = f"R{bits}", f"RM{bits}"
-        imm = f"IMM{min(bits, 32)}"
-        accumulator = {8: "AL", 16: "AX", 32: "EAX", 64: "RAX"}[bits]
-        for name in ("add", "sub", "cmp", "and", "or", "xor"):
-            forms = [f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{accumulator}_{imm}"]
-            if bits > 8:
-                forms.append(f"{rm}_IMM8")
-            for form in forms:
-                yield row_of(f"{name.upper()}_{form}", _binary(name, bits), name.upper())
-        for form in (f"{rm}_{r}", f"{rm}_{imm}", f"{accumulator}_{imm}"):
-            yield row_of(f"TEST_{form}", _binary("and", bits, store=False), "TEST")
-        yield row_of(f"NOT_{rm}", _complement(bits), "NOT")
-        for name in ("inc", "dec", "neg"):
-            yield row_of(f"{name.upper()}_{rm}", _unary(name, bits), name.upper())
-        for form in (f"{rm}_{r}", f"{r}_{rm}", f"{rm}_{imm}", f"{r}_IMM{bits}"):
-            yield row_of(f"MOV_{form}", _move(bits), "MOV")
-        for name in ("shl", "shr", "sar", "rol", "ror"):
-            for count in ("IMM8", "1", "CL"):
-                manual = "SAL/SAR/SHL/SHR" if name[0] == "s" else "RCL/RCR/ROL/ROR"
-                yield row_of(f"{name.upper()}_{rm}_{count}", _shift(name, bits, flags=True), manual)
-    for bits in (32, 64):
-        r, rm = f"R{bits}", f"RM{bits}"
-        yield row_of(f"LEA_{r}_M", _lea(bits), "LEA")
-        yield row_of(f"BSWAP_{r}", _swap_bytes(bits, 0), "BSWAP")
-        yield row_of(f"MOVBE_{r}_M{bits}", _swap_bytes(bits, 1), "MOVBE")
-        yield row_of(f"MOVBE_M{bits}_{r}", _swap_bytes(bits, 1), "MOVBE")
-        for source in (8, 16):
-            yield row_of(f"MOVZX_{r}_RM{source}", _move(bits, source), "MOVZX")
-        for name in ("shlx", "shrx"):
-            build = _shift(name[:3], bits, flags=False)
-            yield row_of(f"VEX_{name.upper()}_{r}_{rm}_{r}", build, "SARX/SHLX/SHRX")
-        yield row_of(f"VEX_BZHI_{r}_{rm}_{r}", _bzhi(bits), "BZHI")
-        for condition in CONDITIONS:
-            yield row_of(
-                f"CMOV{condition.upper()}_{r}_{rm}", _conditional_move(bits, condition), "CMOVcc"
-            )
-    for condition in CONDITIONS:
-        yield row_of(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
-    yield row_of("MOVZX_R16_RM8", _move(16, 8), "MOVZX")
-    yield row_of("MOVSXD_R64_RM32", _move_signed(64, 32), "MOVSX/MOVSXD")
-    for bits, source in ((16, 8), (32, 8), (64, 8), (32, 16), (64, 16)):
-        yield row_of(f"MOVSX_R{bits}_RM{source}", _move_signed(bits, source), "MOVSX/MOVSXD")
-
-
-ROWS: tuple[Row, ...] = tuple(_rows())
+ROWS: Rows = {
+    "ADD": row(_add, 2),
+    "SUB": row(_subtract, 2, idiom=True),
+    "CMP": row(_compare, 2, store=False),
+    "AND": row(_and, 2, whole=True),
+    "TEST": row(_and, 2, store=False, whole=True),
+    "OR": row(partial(_bitwise, "or"), 2),
+    "XOR": row(partial(_bitwise, "xor"), 2, idiom=True),
+    "NOT": row(_complement),
+    "NEG": row(_negate),
+    "INC": row(partial(_by_one, _add)),
+    "DEC": row(partial(_by_one, _subtract)),
+    "IMUL": row(_multiply, 2),
+    "MOV MOVZX": row(_move),
+    "MOVSX MOVSXD": _move_signed,
+    "BSWAP MOVBE": row(_swap_bytes),
+    "LEA": _lea,
+    "BZHI": row(_bzhi, 2),
+    **{name.upper(): row(partial(_shift, name), 2) for name in SHIFTS},
+    **{f"{name}X".upper(): row(partial(_shift_alone, name), 2) for name in ("shl", "shr")},
+    **{f"CMOV{condition.upper()}": _conditional_move(condition) for condition in CONDITIONS},
+    **{f"SET{condition.upper()}": _set(condition) for condition in CONDITIONS},
+}

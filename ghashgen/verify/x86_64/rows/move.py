@@ -6,7 +6,7 @@ nor change (vol. 1, 15.6.3).
 
 from collections.abc import Iterator
 
-from iced_x86 import Instruction, OpKind, Register
+from iced_x86 import Instruction, MemorySizeExt, OpCodeInfo, OpKind
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane
@@ -14,9 +14,16 @@ from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import M64
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import Builder, Row, is_mask, mask_index, row_of, vector_index
+from ghashgen.verify.x86_64.machine import (
+    Builder,
+    Rows,
+    is_mask,
+    is_vector,
+    mask_index,
+    vector_index,
+)
 from ghashgen.verify.x86_64.rows import lane as on
-from ghashgen.verify.x86_64.rows.vector import WIDTHS, build_one, build_two
+from ghashgen.verify.x86_64.rows.vector import SIZES, lanes
 from ghashgen.verify.x86_64.rows.wide import broadcast
 
 
@@ -32,25 +39,24 @@ def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, in
             start = None
 
 
-def _move(lanes: int, aligned: bool, size: int) -> Builder:
-    """Build MOVDQA, MOVDQU and their kin; `size` is a mask element in bytes."""
+def _move(aligned: bool) -> Builder:
+    """Build MOVDQA, MOVDQU and their kin."""
 
     def build(i: Instruction) -> Step:
-        masked = i.op_mask != Register.NONE
         if i.op_kind(0) == OpKind.MEMORY:
-            return _store(i, lanes, aligned, size if masked else 0)
-        if masked and i.op_kind(1) == OpKind.MEMORY:
-            return _masked_load(i, lanes, aligned, size)
-        read = ops.read_lanes(i, 1, lanes, aligned)
-        write = ops.write_lanes(i, lanes, 8 * size)
+            return _store(i, aligned)
+        if i.has_op_mask and i.op_kind(1) == OpKind.MEMORY:
+            return _masked_load(i, aligned)
+        read, write = ops.read_lanes(i, 1, aligned), ops.write_lanes(i)
         return lambda m: write(m, read(m))
 
     return build
 
 
-def _store(i: Instruction, lanes: int, aligned: bool, size: int) -> Step:
-    where, index = ops.address(i), vector_index(i.op1_register)
-    align, mask = 16 * lanes if aligned else 1, i.op_mask
+def _store(i: Instruction, aligned: bool) -> Step:
+    where, index, lanes = ops.address(i), vector_index(i.op1_register), ops.lanes_of(i, 1)
+    align, mask = ops.memory_align(i, lanes, aligned), i.op_mask
+    size = ops.element_of(i) // 8 if i.has_op_mask else 0
 
     def step(m: Machine) -> None:
         start = where(m)
@@ -72,9 +78,10 @@ def _store(i: Instruction, lanes: int, aligned: bool, size: int) -> Step:
     return step
 
 
-def _masked_load(i: Instruction, lanes: int, aligned: bool, size: int) -> Step:
-    where, mask = ops.address(i), i.op_mask
-    write, align = ops.write_lanes(i, lanes, 8 * size), 16 * lanes if aligned else 1
+def _masked_load(i: Instruction, aligned: bool) -> Step:
+    where, mask, lanes = ops.address(i), i.op_mask, ops.lanes_of(i, 0)
+    write, size = ops.write_lanes(i), ops.element_of(i) // 8
+    align = ops.memory_align(i, lanes, aligned)
 
     def step(m: Machine) -> None:
         start = where(m)
@@ -94,29 +101,16 @@ def _masked_load(i: Instruction, lanes: int, aligned: bool, size: int) -> Step:
     return step
 
 
-def _to_vector(bits: int) -> Builder:
-    """Build MOVD/MOVQ xmm, r/m and xmm, xmm/m64: the rest of the 128 bits is zero."""
-
-    def build(i: Instruction) -> Step:
-        write = ops.write_lanes(i, 1)
-        if i.op_kind(1) == OpKind.REGISTER and i.op1_register >= Register.XMM0:
-            index = vector_index(i.op1_register)
-            return lambda m: write(m, [m.terms.keep(m.vec[index][0], MASK64)])
-        read = ops.read_gpr(i, 1, bits)
-        keep = (1 << bits) - 1
-
-        def step(m: Machine) -> None:
-            write(m, [m.terms.keep(ops.to_vector(m, read(m)), keep)])
-
-        return step
-
-    return build
-
-
-def _low_half(i: Instruction) -> Step:
-    """Build MOVQ xmm/m64, xmm."""
-    to_memory = i.op_kind(0) == OpKind.MEMORY
-    return _extract(64, 0)(i) if to_memory else _to_vector(64)(i)
+def _low(i: Instruction) -> Step:
+    """Build MOVD, MOVQ: the low bits of a register, from it or to it; the rest of it is zero."""
+    if i.op_kind(0) != OpKind.REGISTER or not is_vector(i.op0_register):
+        return _extract(0)(i)
+    write = ops.write_lanes(i)
+    if i.op_kind(1) == OpKind.REGISTER and is_vector(i.op1_register):
+        index = vector_index(i.op1_register)
+        return lambda m: write(m, [m.terms.keep(m.vec[index][0], MASK64)])
+    read = ops.read_gpr(i, 1)
+    return lambda m: write(m, [ops.to_vector(m, read(m))])
 
 
 def _high_to_low(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
@@ -124,19 +118,18 @@ def _high_to_low(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     return on.merge(t, a, b, on.elements([3, 1], 8))
 
 
-def _low_to_both(t: Terms, a: Lane, imm: int) -> Lane:
-    """MOVDDUP: both halves of each lane are its low half."""
-    return t.bytes(a, on.elements([0, 0], 8))
+def part_of(i: Instruction) -> int:
+    """Return the bits of the one element that a form moves."""
+    return 8 * int(MemorySizeExt.size(OpCodeInfo(i.code).memory_size))
 
 
-def _insert(bits: int, element: int | None = None) -> Builder:
+def _insert(element: int | None = None) -> Builder:
     """Build PINSRB/W/D/Q, and MOVLPS/MOVHPS xmm, m64: one element of DEST (VEX: SRC1) is new."""
 
     def build(i: Instruction) -> Step:
-        source = i.op_count - (2 if element is None else 1)
+        source, bits = i.op_count - (2 if element is None else 1), part_of(i)
         base = vector_index(i.op_register(source - 1))
-        narrow = bits < 32 and i.op_kind(source) == OpKind.REGISTER
-        read, write = ops.read_gpr(i, source, 32 if narrow else bits), ops.write_lanes(i, 1)
+        read, write = ops.read_gpr(i, source), ops.write_lanes(i)
         number = ops.immediate(i) & 128 // bits - 1 if element is None else element
         at, ones = number * bits, (1 << bits) - 1
 
@@ -150,13 +143,11 @@ def _insert(bits: int, element: int | None = None) -> Builder:
     return build
 
 
-def _extract(bits: int, element: int | None = None) -> Builder:
+def _extract(element: int | None = None) -> Builder:
     """Build PEXTRB/W/D/Q, and stores of one element; a register gets it zero-extended."""
 
     def build(i: Instruction) -> Step:
-        index = vector_index(i.op1_register)
-        width = bits if i.op_kind(0) == OpKind.MEMORY else max(bits, 32)
-        write = ops.write_gpr(i, 0, width)
+        index, bits, write = vector_index(i.op1_register), part_of(i), ops.write_gpr(i)
         number = ops.immediate(i) & 128 // bits - 1 if element is None else element
         move = ((-number * bits, (1 << bits) - 1),)
         return lambda m: write(m, m.terms.moves(m.vec[index][0], move))
@@ -164,18 +155,29 @@ def _extract(bits: int, element: int | None = None) -> Builder:
     return build
 
 
+def _half(element: int) -> Builder:
+    """Build MOVLPS, MOVHPS and their kin."""
+    load, store = _insert(element), _extract(element)
+    return lambda i: store(i) if i.op_kind(0) == OpKind.MEMORY else load(i)
+
+
+def _low_to_both(i: Instruction) -> Step:
+    """Build MOVDDUP: both halves of each lane are its low half; of 128 bits, one half is read."""
+    if ops.lanes_of(i, 0) == 1:
+        return broadcast(64)(i)
+    return lanes(lambda t, a, imm: t.bytes(a, on.elements([0, 0], 8)), 1)(i)
+
+
 def _mask_move(bits: int) -> Builder:
     """Build KMOV: between mask registers, from memory, from and to a general register."""
 
     def build(i: Instruction) -> Step:
-        to_mask = i.op_kind(0) == OpKind.REGISTER and is_mask(i.op0_register)
-        # KMOVB and KMOVW name a register of 32 bits.
-        general = max(bits, 32)
-        write = ops.write_mask(i, bits) if to_mask else ops.write_gpr(i, 0, general)
+        to_mask = is_mask(i.op0_register)
+        write = ops.write_mask(i, bits) if to_mask else ops.write_gpr(i)
         if i.op_kind(1) == OpKind.REGISTER and is_mask(i.op1_register):
             source = mask_index(i.op1_register)
             return lambda m: write(m, ops.narrow(m, m.mask[source], bits))
-        read = ops.read_gpr(i, 1, bits if i.op_kind(1) == OpKind.MEMORY else general)
+        read = ops.read_gpr(i, 1)
         return lambda m: write(m, read(m))
 
     return build
@@ -220,75 +222,33 @@ def _mask_shift(bits: int, left: bool) -> Builder:
 def _clear_upper(everything: bool) -> Builder:
     """Build VZEROUPPER and VZEROALL: registers 0 to 15 only (SDM vol. 2C)."""
 
-    def build(i: Instruction) -> Step:
-        def step(m: Machine) -> None:
-            for k in range(16):
-                m.vec[k] = (0 if everything else m.vec[k][0], 0, 0, 0)
-            m.upper_dirty = False
+    def step(m: Machine) -> None:
+        for k in range(16):
+            m.vec[k] = (0 if everything else m.vec[k][0], 0, 0, 0)
+        m.upper_dirty = False
 
-        return step
-
-    return build
+    return lambda i: step
 
 
-WHOLE = (
-    ("MOVDQA", True), ("MOVDQU", False), ("MOVAPS", True), ("MOVUPS", False),
-    ("MOVAPD", True), ("MOVUPD", False),
-)  # fmt: skip
-
-WHOLE_EVEX = (
-    ("VMOVDQA32", True, 4), ("VMOVDQA64", True, 8), ("VMOVDQU8", False, 1),
-    ("VMOVDQU16", False, 2), ("VMOVDQU32", False, 4), ("VMOVDQU64", False, 8),
-    ("VMOVAPS", True, 4), ("VMOVUPS", False, 4),
-)  # fmt: skip
-
-
-def _rows() -> Iterator[Row]:
-    for mnemonic, aligned in WHOLE:
-        for form in ("XMM_XMMM128", "XMMM128_XMM"):
-            yield row_of(f"{mnemonic}_{form}", _move(1, aligned, 8), mnemonic)
-        for lanes, (r, bits) in zip((1, 2), WIDTHS[:2], strict=True):
-            for form in (f"{r}_{r}M{bits}", f"{r}M{bits}_{r}"):
-                yield row_of(f"VEX_V{mnemonic}_{form}", _move(lanes, aligned, 8), mnemonic)
-    for mnemonic, aligned, size in WHOLE_EVEX:
-        for lanes, (r, bits) in zip((1, 2, 4), WIDTHS, strict=True):
-            for form in (f"{r}_K1Z_{r}M{bits}", f"{r}M{bits}_K1Z_{r}"):
-                yield row_of(f"EVEX_{mnemonic}_{form}", _move(lanes, aligned, size), mnemonic[1:])
-    yield row_of("LDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
-    yield row_of("VEX_VLDDQU_XMM_M128", _move(1, False, 8), "LDDQU")
-    for prefix in ("", "VEX_V", "EVEX_V"):
-        yield row_of(f"{prefix}MOVD_XMM_RM32", _to_vector(32), "MOVD/MOVQ")
-        yield row_of(f"{prefix}MOVQ_XMM_RM64", _to_vector(64), "MOVD/MOVQ")
-        yield row_of(f"{prefix}MOVQ_XMM_XMMM64", _to_vector(64), "MOVQ")
-        yield row_of(f"{prefix}MOVD_RM32_XMM", _extract(32, 0), "MOVD/MOVQ")
-        yield row_of(f"{prefix}MOVQ_RM64_XMM", _extract(64, 0), "MOVD/MOVQ")
-        yield row_of(f"{prefix}MOVQ_XMMM64_XMM", _low_half, "MOVQ")
-        middle = "" if not prefix else "XMM_"
-        for name, half in (("MOVLPS", 0), ("MOVHPS", 1), ("MOVLPD", 0), ("MOVHPD", 1)):
-            yield row_of(f"{prefix}{name}_XMM_{middle}M64", _insert(64, half), name)
-            yield row_of(f"{prefix}{name}_M64_XMM", _extract(64, half), name)
-        yield row_of(
-            f"{prefix}MOVLHPS_XMM_{middle}XMM", build_two(on.unpack_of(8, False), 1), "MOVLHPS"
-        )
-        yield row_of(f"{prefix}MOVHLPS_XMM_{middle}XMM", build_two(_high_to_low, 1), "MOVHLPS")
-        for bits, letter, source in ((8, "B", "R32M8"), (16, "W", "R32M16"), (32, "D", "RM32"), (64, "Q", "RM64")):  # fmt: skip # noqa: E501
-            yield row_of(f"{prefix}PINSR{letter}_XMM_{middle}{source}_IMM8", _insert(bits), "PINSR")
-            yield row_of(f"{prefix}PEXTR{letter}_{source}_XMM_IMM8", _extract(bits), "PEXTR")
-    yield row_of("MOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
-    yield row_of("VEX_VMOVDDUP_XMM_XMMM64", broadcast(8, 1, 64), "MOVDDUP")
-    yield row_of("VEX_VMOVDDUP_YMM_YMMM256", build_one(_low_to_both, 2), "MOVDDUP")
-    yield row_of("EVEX_VMOVDDUP_ZMM_K1Z_ZMMM512", build_one(_low_to_both, 4), "MOVDDUP")
-    for bits, letter in ((8, "B"), (16, "W"), (32, "D"), (64, "Q")):
-        general = "R64" if bits == 64 else "R32"
-        yield row_of(f"VEX_KMOV{letter}_KR_KM{bits}", _mask_move(bits), "KMOV")
-        yield row_of(f"VEX_KMOV{letter}_KR_{general}", _mask_move(bits), "KMOV")
-        yield row_of(f"VEX_KMOV{letter}_{general}_KR", _mask_move(bits), "KMOV")
-        for name in ("KXNOR", "KXOR", "KOR", "KAND"):
-            yield row_of(f"VEX_{name}{letter}_KR_KR_KR", _mask_logic(bits, name), name)
-        yield row_of(f"VEX_KSHIFTL{letter}_KR_KR_IMM8", _mask_shift(bits, True), "KSHIFTL")
-        yield row_of(f"VEX_KSHIFTR{letter}_KR_KR_IMM8", _mask_shift(bits, False), "KSHIFTR")
-    yield row_of("VEX_VZEROUPPER", _clear_upper(False), "VZEROUPPER")
-    yield row_of("VEX_VZEROALL", _clear_upper(True), "VZEROALL")
-
-
-ROWS: tuple[Row, ...] = tuple(_rows())
+ROWS: Rows = {
+    "MOVDQA MOVAPS MOVAPD VMOVDQA32 VMOVDQA64": _move(True),
+    "MOVDQU MOVUPS MOVUPD LDDQU VMOVDQU8 VMOVDQU16 VMOVDQU32 VMOVDQU64": _move(False),
+    "MOVD MOVQ": _low,
+    "MOVLPS MOVLPD": _half(0),
+    "MOVHPS MOVHPD": _half(1),
+    "MOVLHPS": lanes(on.unpack_of(8, False), 2),
+    "MOVHLPS": lanes(_high_to_low, 2),
+    "MOVDDUP": _low_to_both,
+    "PINSRB PINSRW PINSRD PINSRQ": _insert(),
+    "PEXTRB PEXTRW PEXTRD PEXTRQ": _extract(),
+    **{f"KMOV{letter}": _mask_move(bits) for letter, bits in SIZES.items()},
+    **{
+        f"{name}{letter}": _mask_logic(bits, name)
+        for letter, bits in SIZES.items()
+        for name in ("KXNOR", "KXOR", "KOR", "KAND")
+    },
+    **{f"KSHIFTL{letter}": _mask_shift(bits, True) for letter, bits in SIZES.items()},
+    **{f"KSHIFTR{letter}": _mask_shift(bits, False) for letter, bits in SIZES.items()},
+    "VZEROUPPER": _clear_upper(False),
+    "VZEROALL": _clear_upper(True),
+}

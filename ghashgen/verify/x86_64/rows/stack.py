@@ -1,11 +1,11 @@
 """Rows for the stack: PUSH, POP, LEAVE. Intel SDM vol. 2, by mnemonic."""
 
-from iced_x86 import Code, Instruction
+from iced_x86 import Instruction
 
 from ghashgen.verify.core.values import M64, Value
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
-from ghashgen.verify.x86_64.machine import RBP, RSP, Row
+from ghashgen.verify.x86_64.machine import RBP, RSP, Rows
 from ghashgen.verify.x86_64.rows.general import sum_values
 
 
@@ -21,12 +21,12 @@ def shrink(m: Machine) -> None:
 
 
 def _push(i: Instruction) -> Step:
-    read = ops.read_gpr(i, 0, 64)
+    read = ops.read_gpr(i, 0)
     return lambda m: grow(m, read(m))
 
 
 def _pop(i: Instruction) -> Step:
-    write = ops.write_gpr(i, 0, 64)
+    write = ops.write_gpr(i)
 
     def step(m: Machine) -> None:
         value = m.memory.load(m.gpr[RSP], 8)
@@ -45,8 +45,4 @@ def _leave(i: Instruction) -> Step:
     return step
 
 
-ROWS: tuple[Row, ...] = (
-    Row(Code.PUSH_R64, _push, "PUSH"),
-    Row(Code.POP_R64, _pop, "POP"),
-    Row(Code.LEAVEQ, _leave, "LEAVE"),
-)
+ROWS: Rows = {"PUSH_R64": _push, "POP_R64": _pop, "LEAVEQ": _leave}

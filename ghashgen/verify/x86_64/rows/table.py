@@ -1,41 +1,73 @@
-"""All rows by instruction code. An instruction without a row is refused by its name."""
+"""All rows by instruction code. An instruction without a row is refused by its name.
 
+A row covers a mnemonic in all its forms but those of `LEFT_OUT`. Widths, masks and broadcasts are
+the form's, as the decoder has it (`ghashgen.verify.x86_64.operands`). Where the legacy encoding of
+a mnemonic has a row, that with a V before it has the same.
+"""
+
+import re
 from functools import cache
+from typing import Any
 
-from iced_x86 import Code, Instruction
+from iced_x86 import Code, Instruction, Mnemonic, OpCodeInfo
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.machine import Step
-from ghashgen.verify.x86_64.machine import Row
-from ghashgen.verify.x86_64.rows import aes, flow, general, move, product, stack, vector, wide
+from ghashgen.verify.x86_64.machine import Builder
+from ghashgen.verify.x86_64.rows import aes, flow, general, move, stack, vector, wide
 
-MODULES = (general, product, stack, flow, vector, move, wide, aes)
+MODULES = (general, stack, flow, vector, move, wide, aes)
 
-
-@cache
-def rows() -> dict[int, Row]:
-    """Return the rows by iced's instruction code.
-
-    Raises:
-        ValueError: two rows claim one code.
-    """
-    table: dict[int, Row] = {}
-    for module in MODULES:
-        for row in module.ROWS:
-            if row.code in table:
-                raise ValueError(f"two rows for {code_name(row.code)}")
-            table[row.code] = row
-    return table
+LEFT_OUT = re.compile(
+    "(MVEX|VEX_KNC)_.*"  # Xeon Phi.
+    "|.*_MMM?(32|64)?(_.*)?"  # MMX.
+    "|EVEX_VPCMP.*|EVEX_VMOV[AU]PD.*|EVEX_VMOVDDUP_[XY].*|VEX_VLDDQU_Y.*|VEX_KMOV._M.*"
+    "|(BSWAP|CMOV.*|LEA|MOVBE)_[RM]16.*|MOV[SZ]XD?_R(16_RM16|32_RM32)|TEST_.*_F[67]R1"
+    "|MOV_.*(MOFFS|SREG|CR|DR).*|IMUL_RM[0-9]+|J.*_(REL16|REL8_16)|JMP_.*M.*"
+    "|.*P(INSR|EXTR).*_R64M.*|.*PEXTRW_R.._.*|.*PMOVMSKB_R64.*"
+)
+"""Forms without a row, of mnemonics that have one."""
 
 
 @cache
-def _names() -> dict[int, str]:
-    return {getattr(Code, name): name for name in dir(Code) if name[0].isupper()}
+def _names() -> dict[Any, str]:
+    return {code: name for name, code in vars(Code).items() if isinstance(code, int)}
 
 
 def code_name(code: int) -> str:
     """Return the name of an instruction form, for example VEX_VPXOR_XMM_XMM_XMMM128."""
     return _names().get(code, str(code))
+
+
+@cache
+def rows() -> dict[int, Builder]:
+    """Return the rows by iced's instruction code.
+
+    Raises:
+        ValueError: two rows claim one code, or a row has no form.
+    """
+    forms: dict[int, list[int]] = {}
+    for code in _names():
+        if (form := OpCodeInfo(code)).mode64:
+            forms.setdefault(form.mnemonic, []).append(code)
+    table: dict[int, Builder] = {}
+    for module in MODULES:
+        for names, build in module.ROWS.items():
+            for name in names.split():
+                found = _forms(name, forms)
+                if not found or not table.keys().isdisjoint(found):
+                    raise ValueError(f"no row for {name}, or two")
+                table |= dict.fromkeys(found, build)
+    return table
+
+
+def _forms(name: str, forms: dict[int, list[int]]) -> list[int]:
+    """Return the codes of a form, or those of a mnemonic."""
+    if hasattr(Code, name):
+        return [getattr(Code, name)]
+    mnemonics = [getattr(Mnemonic, n) for n in (name, f"V{name}") if hasattr(Mnemonic, n)]
+    codes = [code for mnemonic in mnemonics for code in forms[mnemonic]]
+    return [code for code in codes if not LEFT_OUT.fullmatch(code_name(code))]
 
 
 def step_of(instruction: Instruction) -> Step:
@@ -47,9 +79,9 @@ def step_of(instruction: Instruction) -> Step:
     refused = flow.REFUSED.get(instruction.code)
     if refused is not None:
         raise Refutation(Category.ABI, refused, at=int(instruction.ip))
-    row = rows().get(instruction.code)
-    if row is None:
+    build = rows().get(instruction.code)
+    if build is None:
         raise unsupported(f"no row for {code_name(instruction.code)}", int(instruction.ip))
     if instruction.has_lock_prefix or instruction.has_segment_prefix:
         raise unsupported("a prefix without semantics here", int(instruction.ip))
-    return row.build(instruction)
+    return build(instruction)
