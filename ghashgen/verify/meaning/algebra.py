@@ -20,6 +20,7 @@ B_u·v_w exactly if the coefficient of the basis product says so. So a compariso
 whether a form is the state.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -47,6 +48,10 @@ from ghashgen.algebra.ops.forms import (
     variable,
 )
 from ghashgen.verify.core.moves import moves_of
+from ghashgen.verify.meaning.letters import ROUND_KEY_LETTER
+
+ROUND_KEY = "key"
+"""The kind of a cell that is a round key of AES: 128 bits of its own, in memory order."""
 
 KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
 """What a cell of a table may hold."""
@@ -169,6 +174,13 @@ class Algebra:
             self._entries[key] = self._define(kind, power)
         return self._entries[key]
 
+    def defines(self, kind: str, power: int) -> bool:
+        """Return whether there is such an entry."""
+        base, slash, step = kind.partition("/")
+        stepped = base == "R" and re.fullmatch("[1-9][0-9]*", step) is not None
+        named = power >= (base != ROUND_KEY) and base in (*KINDS, "subkey", ROUND_KEY)
+        return named and (stepped or not slash)
+
     def _define(self, kind: str, power: int) -> Form:
         kind, _, step = kind.partition("/")
         if step:
@@ -199,6 +211,8 @@ class Algebra:
                 return B.moves(untwist_moves(self.order), 128)
             case "N":
                 return self.entry("H", power).moves(self.memory, 128)
+            case "key":
+                return variable(f"{ROUND_KEY_LETTER}{power}")
             case "subkey":
                 return B.moves(subkey_moves(self.order, self.op), 128)
         raise ValueError(f"no table entry {kind}")

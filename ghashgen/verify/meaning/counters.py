@@ -17,17 +17,15 @@ from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Value
 from ghashgen.verify.core.words import M32
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.cipher import encrypted
-from ghashgen.verify.meaning.letters import COUNTER, IV
+from ghashgen.verify.meaning.letters import COUNTER, IV, KEPT
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
 
 IV_BYTES = 12
 _BIG_ENDIAN = (*[-1] * IV_BYTES, 3, 2, 1, 0)
-
-KEPT = "Q"
-"""The variable of the keystream of a block that has begun in a call before."""
 
 BASE = "counter"
 """The ghost that says where the counter is IV ‖ N."""
@@ -86,6 +84,11 @@ class Counters:
             raise unsupported(f"the counter at {at}, of that at {base}")
         return blocks & M32  # type: ignore[no-any-return]
 
+    def at_entry(self, memory: Memory, at: Number) -> Lane:
+        """Return the counter block in memory as the caller left it: that of the first block."""
+        # Behind a cut N may be another number: what memory holds is still that of the entry.
+        return self.block(0)
+
     def behind(self, end: Number) -> Lane:
         """Return the counter block of the first block that begins at a place or behind it."""
         if within(self.names.state.ghosts.get(BASE, 0), BLOCK_BYTES) != 0:
@@ -128,15 +131,6 @@ class Counters:
         return self.names.always(
             ("stream", block), lambda: terms.form(encrypted(terms, block, self.keys))
         )
-
-    def value(self, data: list[object]) -> Lane | None:
-        """Return a counter or a round key, where an assertion names it."""
-        match data:
-            case ["counter", int() | Linear() as at]:
-                return self.block(at)
-            case ["entry", "key", int(number)] if 0 <= number < len(self.keys):
-                return self.keys[number]
-        return None
 
     def instance(
         self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str

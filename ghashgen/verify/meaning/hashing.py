@@ -19,12 +19,10 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.machine.memory import Memory
+from ghashgen.verify.meaning.letters import STATE
 from ghashgen.verify.meaning.names import Names, Partial, Sum
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
-
-STATE = "X"
-"""The variable of the state on entry."""
 
 MOST_BLOCKS = 1 << 12
 """So many blocks from one assertion to the next, or to the end, and no more."""
@@ -246,6 +244,8 @@ class Hashing:
 
     def at_end(self, state: State) -> Sum:
         """Return X after all that is hashed."""
+        if not self.order:
+            return dict.fromkeys(self.first(state) if callable(self.first) else self.first, 1)
         last = len(self.order) - 1
         return self.unfolded(state, last, size_of(state.memory, self.order[last].buffer), 0)
 

@@ -6,7 +6,6 @@ its definition is that.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -18,7 +17,7 @@ from ghashgen.verify.meaning.cipher import encrypted
 from ghashgen.verify.meaning.counters import BASE, IV_BYTES, Counters
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.lengths import Lengths
-from ghashgen.verify.meaning.letters import MASK
+from ghashgen.verify.meaning.letters import MASK, NONCE
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.state import State
 
@@ -26,25 +25,17 @@ FIRST = -BLOCK_BYTES
 """The place of J_0, of which the text's first block is the next."""
 
 
-@dataclass
 class Initial:
     """J_0 of an IV, and the mask, whose ghost says that it is the variable M."""
 
-    counters: Counters
-    iv: Blocks
-    hashing: Hashing
-    lengths: Lengths
-    number: str = "iv_length"
-    name: str = "mask"
+    number, name = "iv_length", "mask"
 
-    @classmethod
-    def of(cls, names: Names, keys: Sequence[Lane]) -> "Initial":
-        """Return J_0 of the buffer `iv`, with counters that go on from there."""
-        iv, counters = Blocks("V", "iv"), Counters(names, keys, start=None)
-        hashing = Hashing(names, (iv,), "iv", ())
-        out = cls(counters, iv, hashing, Lengths(names, ("", "iv_length"), "iv"))
-        counters.explicit, names.terms.name = out.explicit, out.named
-        return out
+    def __init__(self, names: Names, keys: Sequence[Lane]) -> None:
+        self.iv = Blocks(NONCE, "iv")
+        self.counters = Counters(names, keys, start=None, explicit=self.explicit)
+        """The counters that go on from there."""
+        self.hashing = Hashing(names, (self.iv,), "iv", ())
+        self.lengths = Lengths(names, ("", self.number), "iv")
 
     def begin(self) -> dict[str, object]:
         """Return no ghost: the mask has no name at the entry."""
@@ -133,10 +124,8 @@ class Initial:
         if self.name in to:
             self.mask(state)
 
-    def value(self, data: list[object]) -> Lane | None:
-        """Return the mask, where an assertion names it, or a counter."""
-        if data != ["mask"]:
-            return self.counters.value(data)
+    def value(self) -> Lane:
+        """Return the mask, where an assertion names it."""
         names = self.counters.names
         if names.state.ghosts.get(self.name):
             return names.terms.variable(MASK)

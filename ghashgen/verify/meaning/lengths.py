@@ -7,7 +7,6 @@ stands for what is equal to it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
@@ -16,23 +15,13 @@ from ghashgen.verify.core.numbers import Number, times
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.core.variables import Variables
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.letters import LENGTHS
 from ghashgen.verify.meaning.names import Names, Sum
 from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.state import State
 
 NUMBER_BYTES = 8
-LENGTHS = "L"
-"""The letter of the variables of these blocks."""
-
-LENGTHS_TERM = "lengths"
-"""How an assertion names the block of a message."""
-
-
-class Ended(Protocol):
-    """What is hashed before the block of lengths."""
-
-    def at_end(self, state: State) -> Sum:
-        """Return X after all of it."""
 
 
 @dataclass
@@ -70,10 +59,8 @@ class Lengths:
             lane = terms.xor(lane, terms.bytes(half, (*sources, *padding)))
         return terms.moves(lane, self.names.algebra.register)
 
-    def value(self, data: list[object]) -> Lane | None:
+    def value(self) -> Lane:
         """Return the block of the state that is being run, where an assertion names it."""
-        if data != [LENGTHS_TERM]:
-            return None
         block = self.block(self.names.state)
         return block if isinstance(block, int) else self.names.terms.variable(self.variable)
 
@@ -94,41 +81,33 @@ class Lengths:
                 return self.names.terms.moves(self.names.terms.variable(self.variable), memory)
         return self.names.rebuilt(lane, self.named)
 
-    def ends(self, lane: Lane, hashing: Ended, state: State) -> bool:
-        """Return whether a register is (X + the block)·H, X after all that is hashed.
+    def ended(self, hashing: Hashing, state: State) -> tuple[Sum, Form]:
+        """Return (X + the block)·H, X after all that is hashed: a sum, and what a known block adds.
 
         Raises:
             Fork: how much is left to hash depends on the unknowns.
         """
+        sum_ = {(name, power + 1): 1 for name, power in hashing.at_end(state)}
+        block = self.block(state)
+        if isinstance(block, int):
+            return sum_, self.names.algebra.multiple(block, 1)
+        return {**sum_, (self.variable, 1): 1}, Form(128)
+
+    def ends(self, lane: Lane, hashing: Hashing, state: State) -> bool:
+        """Return whether a register is that."""
         form = self.names.terms.try_form(lane)
-        return form is not None and self.ends_form(form, hashing, state)
+        if form is None:
+            return False
+        sum_, constant = self.ended(hashing, state)
+        return self.names.sum_of(form ^ constant) == sum_
 
-    def ends_form(self, form: Form, hashing: Ended, state: State) -> bool:
-        """Return the same of the polynomials of a register."""
-        return self._wanted(hashing, state) == self._sum(form ^ self._constant(state))
-
-    def sum_in(self, form: Form, hashing: Ended, state: State) -> Form | None:
-        """Return (X + the block)·H in the values that a form has times powers of H; None: in none.
+    def sum_in(self, form: Form, hashing: Hashing, state: State) -> Form | None:
+        """Return the same in the values that a form has times powers of H; None: in none.
 
         A value may be a sum itself (`Names.defined`), and the same whole be made of others.
         """
         found = {v: int(g[1:]) for g, v in form.quadratic if g[0] == "B" and v[0] != "B"}
-        if dict(self.names.expanded(found)) != self._wanted(hashing, state):
+        sum_, constant = self.ended(hashing, state)
+        if dict(self.names.expanded(found)) != sum_:
             return None
-        return self.names.algebra.state(found) ^ self._constant(state)
-
-    def _constant(self, state: State) -> Form:
-        block = self.block(state)
-        return self.names.algebra.multiple(block, 1) if isinstance(block, int) else Form(128)
-
-    def _wanted(self, hashing: Ended, state: State) -> dict[tuple[str, int], int]:
-        out = {(name, power + 1): 1 for name, power in hashing.at_end(state)}
-        if not isinstance(self.block(state), int):
-            out[self.variable, 1] = 1
-        return out
-
-    def _sum(self, form: Form) -> dict[tuple[str, int], int] | None:
-        if not (form.constant or form.linear or form.quadratic):
-            return {}
-        parts = self.names.algebra.recognise(form)
-        return None if parts is None else dict(self.names.expanded(parts))
+        return self.names.algebra.state(found) ^ constant

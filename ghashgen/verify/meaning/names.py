@@ -70,8 +70,8 @@ class Names:
         self.here: dict[tuple[object, ...], Any] = {}
         """What has been found of values in this state: in another one it may be wrong."""
         self._always: dict[tuple[object, ...], Any] = {}
-        self.special: Callable[[Term], Lane] = lambda term: term
-        """Names what a family has definitions of; a value that has none is returned as it is."""
+        self.special: tuple[Callable[[Term], Lane], ...] = ()
+        """Each names what it has definitions of, and returns any other value as it is."""
         # By their definitions alone, whatever the state.
         self.defined: dict[str, dict[str, int]] = {}
         self._sums: dict[frozenset[tuple[str, int]], str] = {}
@@ -106,10 +106,14 @@ class Names:
 
     def recognised(self, lane: Lane) -> Sum | None:
         """Return a lane as a sum of values times powers of H, None if it is none."""
-        if lane == 0:
-            return {}
         form = self.terms.try_form(lane)
-        found = None if form is None else self.algebra.recognise(form)
+        return None if form is None else self.sum_of(form)
+
+    def sum_of(self, form: Form) -> Sum | None:
+        """Return the polynomials of a register as such a sum, None if they are none."""
+        if not (form.constant or form.linear or form.quadratic):
+            return {}
+        found = self.algebra.recognise(form)
         return None if found is None else self.expanded(found)
 
     def expanded(self, parts: Mapping[str, int]) -> Sum:
@@ -137,8 +141,10 @@ class Names:
         """Return a value with names for what has definitions in it: blocks, whole or padded."""
         if not isinstance(lane, Term):
             return lane
-        lane = self.settled(lane) if lane.deps & RAW else lane
-        return self.special(lane) if isinstance(lane, Term) else lane
+        named: Lane = self.settled(lane) if lane.deps & RAW else lane
+        for special in self.special:
+            named = special(named) if isinstance(named, Term) else named
+        return named
 
     def _factors(self, a: Lane, b: Lane) -> tuple[Lane, Lane]:
         a, b = self.named(a), self.named(b)
@@ -219,19 +225,6 @@ class Names:
         if all(a is b for a, b in zip(parts, term.args, strict=True)):
             return term
         return rebuilt(self.terms, term, *parts)
-
-
-def in_turn(*hooks: Callable[[Term], Lane]) -> Callable[[Term], Lane]:
-    """Return what names a value by each of some rules in turn."""
-
-    def named(lane: Term) -> Lane:
-        out: Lane = lane
-        for one in hooks:
-            if isinstance(out, Term):
-                out = one(out)
-        return out
-
-    return named
 
 
 def _pair(form: Form) -> tuple[int, int] | None:

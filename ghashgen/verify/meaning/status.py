@@ -1,13 +1,10 @@
-"""What a function of messages returns, and which numbers are refused."""
+"""A function's numbers, and which of them are refused."""
 
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.rules.state import State
-
-STATUS_BITS = 32
-"""Bits of what is returned."""
 
 
 def number_of(state: State, name: str) -> Number:
@@ -50,11 +47,3 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
         facts.near(n)
         raise unsupported(f"a {name} that is refused for some values only")
     return False
-
-
-def check_status(state: State, wanted: int) -> None:
-    """Compare the number that is returned."""
-    m = state.machine
-    value = m.gpr[m.target.result]
-    if not isinstance(value, int) or value & (1 << STATUS_BITS) - 1 != wanted:
-        raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")

@@ -5,10 +5,14 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.meaning.letters import ROUND_KEY
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.meaning import aes
+from ghashgen.verify.meaning.algebra import ROUND_KEY
+from ghashgen.verify.meaning.function import Function
 
 Cell = tuple[str, int] | None
 
@@ -16,6 +20,8 @@ Cell = tuple[str, int] | None
 class Keyed:
     """A statement with the size of a key and the cells of a table."""
 
+    operations: ClassVar[Mapping[str, tuple[str, ...]]]
+    """The operations of its family, each with its parameters."""
     key_bits: int
     cells: tuple[Cell, ...]
 
@@ -34,6 +40,16 @@ class Keyed:
         """The cells that hold round keys, each with the round."""
         cells = enumerate(self.cells)
         return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
+
+    def meaning(self, function: Any) -> Function:
+        """Return what one of the functions means, whether input and output are two buffers or one.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        if function.operation not in self.operations:
+            raise unsupported(f"no rules of the checker cover {function.operation}")
+        return aes.meaning_of(self, function)
 
     def check_keys(self) -> None:
         """Check that the table has every round key.

@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.verify.meaning import operations
-from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.statements import hash as hashes
 from ghashgen.verify.statements.aes import Cell, Keyed, round_key
 
@@ -34,7 +32,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     **{name: hashes.OPERATIONS[name] for name in ("update", "power", "combine")},
 }
 """The operations, each with its parameters in the order of this package's own interface.
-`ghashgen.verify.meaning.operations` says what they mean.
+`ghashgen.verify.meaning.aes` says what they mean.
 """
 
 
@@ -56,6 +54,7 @@ class GcmSpec(Keyed):
         GhashgenError: it makes no sense.
     """
 
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
     name: str
     abi: str
     key_bits: int
@@ -86,14 +85,6 @@ class GcmSpec(Keyed):
             table_align=self.table_align,
             wipe=self.wipe,
         )
-
-    def meaning(self, function: GcmFunction) -> Function:
-        """Return what one of the functions means, whether input and output are two buffers or one.
-
-        Raises:
-            Refutation: it has no meaning here.
-        """
-        return operations.meaning_of(self, function)
 
 
 def parse_cell(text: str) -> Cell:
