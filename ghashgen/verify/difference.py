@@ -110,7 +110,7 @@ def _parts(names: Names, pair: Pair) -> frozenset[Pair]:
     power, name = pair
     if name not in names.defined or not power[1:].isdecimal():
         return frozenset({pair})
-    inner = ((f"B{int(power[1:]) + m}", v) for v, m in names.defined[name].items())
+    inner = ((f"B{int(power[1:]) + m}", v) for v, m in names.defined[name])
     return frozenset(part for one in inner for part in _parts(names, one))
 
 

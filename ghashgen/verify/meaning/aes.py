@@ -40,7 +40,7 @@ from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
 from ghashgen.verify.meaning.letters import AAD, CIPHERTEXT, GIVEN, KEY_LETTER, MASK, STATE, TEXT
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.meaning.status import number_of, one_of, outside
+from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.meaning.stream import AAD_DONE, STREAM, STREAM_BYTES, TEXT_DONE
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import Text
@@ -253,7 +253,7 @@ class Message:
     def refused(self, state: State) -> int | None:
         """Return the status of a call that writes nothing, None for any other."""
         if self.begins:
-            known = ((number_of(state, n), *ends) for n, ends in LIMITS.items() if n in self.given)
+            known = ((state.ghosts[n], *ends) for n, ends in LIMITS.items() if n in self.given)
             if outside(state, *known):
                 return REFUSED
         if self.asks and not one_of(state, TAG_LENGTH, frozenset(TAGS)):

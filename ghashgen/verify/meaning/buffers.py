@@ -10,8 +10,9 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.hashing import Blocks, content
-from ghashgen.verify.meaning.names import Names, Sum
+from ghashgen.verify.meaning.names import Names
 
 NUMBER_BYTES = 8
 """Bytes of a number in memory."""

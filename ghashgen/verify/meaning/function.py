@@ -16,18 +16,18 @@ from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.core.values import Linear, Pointer
 from ghashgen.verify.core.words import M32
 from ghashgen.verify.machine.regions import Region
+from ghashgen.verify.meaning.algebra import Sum
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, End, Left
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, partials
-from ghashgen.verify.meaning.names import Names, Sum
-from ghashgen.verify.meaning.text import Text
-from ghashgen.verify.rules.assertion import Assertion
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.text import DONE, Text
 from ghashgen.verify.rules.entry import Call, arguments
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 
 class Part(Protocol):
@@ -35,19 +35,17 @@ class Part(Protocol):
 
     name: str
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return its ghosts at the entry."""
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return its ghosts as an assertion states them.
 
         Raises:
             Refutation: they are of another form.
         """
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that a state has the ghosts of an assertion.
 
         Raises:
@@ -121,13 +119,11 @@ class Function:
 
     # Ghosts.
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry."""
         return {key: ghost for part in self.parts for key, ghost in part.begin().items()}
 
-    def ghosts(
-        self, data: Mapping[str, object], unknowns: Mapping[str, object]
-    ) -> dict[str, object]:
+    def ghosts(self, data: Mapping[str, Any], unknowns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ghosts that an assertion states, of every part."""
         names = [part.name for part in self.parts]
         if sorted(names) != sorted(data):
@@ -135,26 +131,19 @@ class Function:
         found = (part.ghosts(data[part.name], unknowns) for part in self.parts)
         return {key: ghost for one in found for key, ghost in one.items()}
 
-    def instance(
-        self,
-        state: State,
-        assertion: Assertion,
-        to: Mapping[str, object],
-        bound: Mapping[str, Value],
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that a state's ghosts are what an assertion says."""
-        where = f"{state.label} -> {assertion.name}: "
         for part in self.parts:
-            part.instance(state, to, bound, where)
+            part.instance(arrival)
 
     def entering(self, state: State) -> None:
         """Make the terms ready for a run of this state."""
         found = (partials(blocks, state.memory) for blocks in self.blocks)
         self.names.enter(state, frozenset(one for some in found for one in some))
         if self.text is not None:
-            state.memory.regions[self.text.out].done = self.text.done(state.ghosts)
+            state.memory.regions[self.text.out].done = state.ghosts[DONE]
 
-    def settled(self, state: State, region: str, to: Mapping[str, object], where: str) -> set[int]:
+    def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return the written bytes of a buffer that an assertion may leave out: they are right.
 
         Raises:
@@ -162,7 +151,7 @@ class Function:
         """
         if self.text is None or region != self.text.out:
             return set()
-        return self.text.folded(state, to, where)
+        return self.text.folded(arrival)
 
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether everybody may know that a secret value is 0."""
@@ -263,8 +252,8 @@ class Function:
             if (found := self.names.sum_of(got)) == wanted:
                 return
             # As a sum it says more than as a polynomial, in which sums may have names.
-            got = got if found is None else algebra.state(dict(found.keys()))
-            wanted = algebra.state(dict(wanted.keys()))
+            got = got if found is None else algebra.state(found)
+            wanted = algebra.state(wanted)
         difference = Difference(self, lane, got, wanted)
         raise Refutation(Category.FUNCTION, f"{one.what} is wrong", difference=difference)
 

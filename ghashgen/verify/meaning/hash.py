@@ -83,9 +83,9 @@ def of_names(spec: Any, function: Any, names: Names) -> Function:
             case "init":
                 yield from table_left(names, spec.cells)
             case "mul":
-                yield Left("state", 0, "the state", {(STATE, 1): 1})
+                yield Left("state", 0, "the state", frozenset({(STATE, 1)}))
             case "combine":
-                sum_ = names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+                sum_ = names.algebra.multiplied(f"B{FACTOR}", STATE) ^ variable(ADDEND)
                 yield Left("state", 0, "the state", sum_.moves(moves, 128))
             case "power":
                 yield Left("result", 0, "the power", power.result(state).moves(moves, 128))

@@ -7,13 +7,6 @@ from ghashgen.verify.core.values import Linear
 from ghashgen.verify.rules.state import State
 
 
-def number_of(state: State, name: str) -> Number:
-    """Return one of the function's numbers."""
-    number = state.ghosts[name]
-    assert isinstance(number, int | Linear)
-    return number
-
-
 def outside(state: State, *limits: tuple[Number, int, int]) -> bool:
     """Return whether a number is below or above its limits.
 
@@ -40,7 +33,7 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
         Fork: that depends on the unknowns.
         Refutation: so it does, and not on few values.
     """
-    n, facts = number_of(state, name), state.facts
+    n, facts = state.ghosts[name], state.facts
     if facts.one_of(n, values):
         return True
     if isinstance(n, Linear) and any(facts.equals(n, v) is not False for v in values):

@@ -29,7 +29,7 @@ from ghashgen.verify.meaning.hashing import Hashing, Sums, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import IV, KEPT, MASK, STATE
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.meaning.status import number_of, one_of, outside
+from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.rules.state import State
 
 STREAM, STREAM_BYTES = "stream", 96
@@ -65,7 +65,7 @@ def buffer(names: Names, counters: Counters | None) -> Buffer:
     def content(memory: Memory, at: Number) -> Lane | None:
         """Return 16 bytes as they are at first; none for the numbers."""
         if at == COUNTER_AT and counters is not None:
-            return counters.block(number_of(names.state, TEXT_DONE))
+            return counters.block(names.state.ghosts[TEXT_DONE])
         if at == 0:
             return terms.moves(terms.variable(STATE), moves)
         letters = {COUNTER_AT: IV, MASK_AT: MASK, KEPT_AT: KEPT}
@@ -91,7 +91,7 @@ def _inside(state: State, n: Number) -> int:
 def padded(state: State, ended: bool) -> Sums:
     """Return X where a begun block of AAD is full of zeros; at the end, one of text too."""
     last = AAD_DONE if _is_associated(state) else TEXT_DONE if ended else ""
-    return ((STATE, int(last != "" and _inside(state, number_of(state, last)) != 0)),)
+    return ((STATE, int(last != "" and _inside(state, state.ghosts[last]) != 0)),)
 
 
 def refused(state: State, hashing: Hashing) -> int | None:
@@ -109,7 +109,7 @@ def refused(state: State, hashing: Hashing) -> int | None:
     total = size_of(state.memory, hashing.order[0].buffer)
     if outside(state, (total, 0, MOST[goes_on])):
         return REFUSED
-    empty = goes_on == TEXT_DONE and _is_zero(state, number_of(state, "length"))
+    empty = goes_on == TEXT_DONE and _is_zero(state, state.ghosts["length"])
     return DONE if empty else None
 
 
@@ -135,7 +135,7 @@ def at_end() -> Iterator[Left]:
 def after(state: State, hashing: Hashing, counters: Counters) -> Iterator[Left]:
     """Yield the state after a piece of a message; the rest of it stays."""
     total = size_of(state.memory, hashing.order[0].buffer)
-    numbers = {name: number_of(state, name) for name in NUMBERS} | {hashing.start: total}
+    numbers = {name: state.ghosts[name] for name in NUMBERS} | {hashing.start: total}
     yield Left(STREAM, 0, "the state", hashing.at_end(state))
     if hashing.start == TEXT_DONE:
         numbers[PHASE] = TEXT

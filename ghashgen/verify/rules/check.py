@@ -31,7 +31,7 @@ from ghashgen.verify.rules.assertion import Assertion, Place, registers, require
 from ghashgen.verify.rules.divided import Answered, Divided
 from ghashgen.verify.rules.entry import blank, entered
 from ghashgen.verify.rules.meaning import Meaning, facts_of
-from ghashgen.verify.rules.state import State, own
+from ghashgen.verify.rules.state import Arrival, State, own
 from ghashgen.verify.rules.values import value_of
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
@@ -322,9 +322,10 @@ class Checker:
             name: replaced(ghost, to) if isinstance(ghost, int | Linear) else ghost
             for name, ghost in ghosts.items()
         }
+        arrival = Arrival(state, moved, bound, where)
         for region, written in memory.written.items():
             left = written.keys() - said[region]
-            if left and (left := left - meaning.settled(state, region, moved, where)):
+            if left and (left := left - meaning.settled(arrival, region)):
                 at = memory.place(min(left))
                 raise unsupported(where + f"byte {at} of {region} is written and left out")
         if a.public_flags and m.flags.secret:
@@ -333,7 +334,7 @@ class Checker:
             raise unsupported(where + "upper halves are in use")
         if len(memory.returns) != bool(self.target.return_bytes):
             raise unsupported(where + "inside a call")
-        meaning.instance(state, a, moved, bound)
+        meaning.instance(arrival)
         self._descend(state, a, source, to)
 
     def _equal(self, a: Value, b: Value) -> bool:
