@@ -7,7 +7,6 @@ there (docs/gcm-streams.md).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -73,7 +72,7 @@ def meaning_of(spec: Any, function: Any) -> Function:
         raise unsupported(f"the checker knows {function.operation} of any number of bytes only")
     if function.operation == "init":
         return _init(spec, function, names)
-    return Message.of(spec, function, names).meaning(spec, function)
+    return Message(spec, function, names).meaning()
 
 
 def _init(spec: Any, function: Any, names: Names) -> Function:
@@ -123,64 +122,47 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
     )
 
 
-@dataclass(frozen=True)
 class Message:
     """A function of a message, of its text or of a piece of it: what is followed through it."""
 
-    given: frozenset[str]
-    """The parameters."""
-    names: Names
-    initial: Initial
-    aad: Blocks
-    counters: Counters
-    text: Text
-    hashing: Hashing
-    tag: Tag
-    answer: Answer
-
-    @classmethod
-    def of(cls, spec: Any, function: Any, names: Names) -> "Message":
-        """Return what a function of these parameters works on."""
-        given, operation = frozenset(function.parameters), function.operation
-        begins, goes_on = "iv" in given, STREAM in given and "iv" not in given
+    def __init__(self, spec: Any, function: Any, names: Names) -> None:
+        self.given, operation = frozenset(function.parameters), function.operation
+        self.spec, self.function, self.names = spec, function, names
         keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
 
-        initial, counters = Initial(names, keys), Counters(names, keys)
-        if begins:
-            counters, names.terms.name = initial.counters, initial.named
-        elif goes_on:
-            counters = Counters(names, keys, unknown(TEXT_DONE), TEXT_DONE)
+        self.initial = Initial(names, keys)
+        self.counters = Counters(names, keys)
+        if self.begins:
+            self.counters, names.terms.name = self.initial.counters, self.initial.named
+        elif self.goes_on:
+            self.counters = Counters(names, keys, unknown(TEXT_DONE), TEXT_DONE)
 
         # What AES-CTR reads has names. What it writes needs none: nothing hashes it.
         hashed = Blocks(TEXT if operation == "crypt" else CIPHERTEXT, "input")
         read = Blocks(TEXT, "input") if operation in ENCRYPTING else hashed
-        text = Text(names, counters, read, hashed)
+        self.text = Text(names, self.counters, read, hashed)
 
-        aad, so_far = Blocks(AAD, "aad"), ("aad_length", "length")
-        order = tuple(blocks for blocks in (aad, hashed) if blocks.buffer in given)
-        hashing = Hashing(names, order if operation != "crypt" else ())
-        if goes_on:
+        self.aad, so_far = Blocks(AAD, "aad"), ("aad_length", "length")
+        order = tuple(blocks for blocks in (self.aad, hashed) if blocks.buffer in self.given)
+        self.hashing = Hashing(names, order if operation != "crypt" else ())
+        if self.goes_on:
             so_far = (AAD_DONE, TEXT_DONE)
-            hashing.start = so_far["aad" not in given]
-            if "aad" not in given:
-                hashing.first = partial(stream.padded, ended=not order)
+            self.hashing.start = so_far["aad" not in self.given]
+            if "aad" not in self.given:
+                self.hashing.first = partial(stream.padded, ended=not order)
         else:
-            hashing.ends = {"input": "length"}
-            hashing.first = () if begins else hashing.first
+            self.hashing.ends = {"input": "length"}
+            self.hashing.first = () if self.begins else self.hashing.first
 
-        lengths = Lengths(names, so_far, "x")
-        tag = Tag(lengths, hashing, initial.mask if begins else lambda state: variable(MASK))
-        names.special = tuple(
-            hook
-            for hook, used in (
-                (initial.lengths.named, begins),
-                (lengths.named, "tag" in given),
-                (text.block, text.encrypting),
-            )
-            if used
+        lengths, mask = Lengths(names, so_far, "x"), lambda state: variable(MASK)
+        self.tag = Tag(lengths, self.hashing, self.initial.mask if self.begins else mask)
+        self.answer = Answer(self.tag, self.text if self.begins else None)
+        hooks = (
+            (self.initial.lengths.named, self.begins),
+            (lengths.named, "tag" in self.given),
+            (self.text.block, self.text.encrypting),
         )
-        answer = Answer(tag, text if begins else None)
-        return cls(given, names, initial, aad, counters, text, hashing, tag, answer)
+        names.special = tuple(hook for hook, used in hooks if used)
 
     @property
     def begins(self) -> bool:
@@ -197,7 +179,7 @@ class Message:
         """Whether the tag is given, and the status says if it is right."""
         return TAG_LENGTH in self.given
 
-    def meaning(self, spec: Any, function: Any) -> Function:
+    def meaning(self) -> Function:
         """Return what the function means."""
         given, initial, answers = self.given, self.initial, self.begins or self.goes_on
         most = EVERY if answers else GREATEST_TEXT if self.hashing.order else GREATEST_LENGTH
@@ -211,9 +193,9 @@ class Message:
             (self.answer, self.asks),
         )
         return Function(
-            *claim(spec, function),
+            *claim(self.spec, self.function),
             self.names,
-            self.buffers(spec),
+            self.buffers(),
             (stream.NUMBERS if self.goes_on else {})
             | {n: (0, most) for n in (*LIMITS, TAG_LENGTH) if n in given},
             tuple(part for part, used in parts if used),
@@ -228,13 +210,13 @@ class Message:
             promised=stream.PROMISED if self.goes_on else (Case(),),
         )
 
-    def buffers(self, spec: Any) -> dict[str, Buffer]:
+    def buffers(self) -> dict[str, Buffer]:
         """Return the buffers that are given, and what they hold at the entry."""
         names, begun = self.names, self.hashing.start
         X = names.terms.moves(names.terms.variable(STATE), names.algebra.memory)
         tag = holding([names.terms.variable(GIVEN)])
         every = {
-            "table": table_of(names, spec, making=False),
+            "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
             "iv": reading(names, self.initial.iv, "iv_length"),

@@ -26,30 +26,13 @@ class CtrFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CtrSpec(Keyed):
-    """A kernel's statement. `table_align` is the alignment in bytes that the caller guarantees.
-
-    Raises:
-        GhashgenError: it makes no sense.
-    """
+    """A kernel's statement."""
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
     order: ClassVar[Order] = Order.REFLECTED
     """Blocks are read in one order of their bits or the other: nothing depends on it."""
-    name: str
-    abi: str
-    key_bits: int
-    blocks: int
-    cells: tuple[Cell, ...]
-    table_bytes: int
-    functions: tuple[CtrFunction, ...]
-    table_align: int = 16
-    wipe: bool = False
-
-    def __post_init__(self) -> None:
-        self.check_keys()
-        hashes.check_table(self)
 
 
 def parse_cell(text: str) -> Cell:

@@ -6,7 +6,6 @@ table's cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
@@ -43,48 +42,16 @@ class GcmFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GcmSpec(Keyed):
-    """A kernel's statement: functions, calling convention, key, bit order, table.
-
-    `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), or None for nothing.
-    `table_align` is the alignment in bytes that the caller guarantees.
-
-    Raises:
-        GhashgenError: it makes no sense.
-    """
+    """A kernel's statement: also the bit order, and cells of the powers of the hash subkey."""
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
-    name: str
-    abi: str
-    key_bits: int
     order: Order
-    blocks: int
-    cells: tuple[Cell, ...]
-    table_bytes: int
-    functions: tuple[GcmFunction, ...]
-    table_align: int = 16
-    wipe: bool = False
 
     def __post_init__(self) -> None:
-        self.check_keys()
-        # For its refusals.
-        _ = self.hash
-
-    @cached_property
-    def hash(self) -> hashes.KernelSpec:
-        """The claims about GHASH: the cells of the hash subkey's powers."""
-        return hashes.KernelSpec(
-            name=self.name,
-            abi=self.abi,
-            order=self.order,
-            blocks=self.blocks,
-            cells=tuple(None if k in self.round_keys else c for k, c in enumerate(self.cells)),
-            table_bytes=self.table_bytes,
-            functions=(),
-            table_align=self.table_align,
-            wipe=self.wipe,
-        )
+        super().__post_init__()
+        hashes.check_cells(cell for k, cell in enumerate(self.cells) if k not in self.round_keys)
 
 
 def parse_cell(text: str) -> Cell:
