@@ -56,7 +56,7 @@ def first_counter(meaning: Function) -> Term:
     bits = (8 * BLOCK_BYTES).to_bytes(BLOCK_BYTES, "big")
     length = terms.moves(int.from_bytes(bits, "little"), algebra.register)
     assert isinstance(length, int)
-    wanted = algebra.state({"V0": 2}) ^ algebra.multiple(length, 1)
+    wanted = algebra.state([("V0", 2)]) ^ algebra.multiple(length, 1)
     terms.kinds[MADE] = Kind(MADE, lambda terms, term: wanted)
     # No hook looks for J_0 in a value without a product.
     product = as_lane(terms.clmul(terms.variable("V0"), 0, terms.entry("B", 1), 0))

@@ -199,12 +199,9 @@ class Function:
             returned = state.machine.gpr[state.machine.target.result]
             if not isinstance(returned, int) or returned & M32 != end.status:
                 raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
-        if end.refused:
-            if self.answer is not None:
-                self.answer.check_unasked(state)
-            if self.text is not None and self.text.begun(state):
-                raise Refutation(Category.FUNCTION, "text is written, though the call is refused")
-        elif self.text is not None:
+        if end.refused and self.answer is not None:
+            self.answer.check_unasked(state)
+        if self.text is not None and not end.refused:
             self.text.check_end(state)
         for one in end.left:
             self._check(state, one)
@@ -218,7 +215,8 @@ class Function:
                 if buffer == name
             }
             written = state.memory.written[name].items()
-            if any(k not in named and before.get(k) != cell for k, cell in written):
+            begun = self.text is not None and name == self.text.out and self.text.begun(state)
+            if begun or any(k not in named and before.get(k) != cell for k, cell in written):
                 why = "though the call is refused" if end.refused else "where all is to stay"
                 raise Refutation(Category.FUNCTION, f"something is written, {why}")
 
