@@ -18,7 +18,7 @@ from ghashgen.kernels.core import Function
 from ghashgen.kernels.families import families
 from ghashgen.run.callee import Exported
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.meaning.letters import ROUND_KEY
+from ghashgen.verify.meaning.algebra import ROUND_KEY
 from ghashgen.verify.statements.gcm import GcmSpec
 from ghashgen.verify.statements.hash import KernelSpec
 

@@ -11,20 +11,35 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.algebra.ops.monomials import monomials_of
 from ghashgen.verify.core.explanation import Explanation
+from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term, parts_of
-from ghashgen.verify.meaning.letters import WORDS
+from ghashgen.verify.core.words import LETTER as SUM_LETTER
+from ghashgen.verify.meaning import letters
 from ghashgen.verify.meaning.names import Names
 
 Pair = tuple[str, str]
 
 SPOKEN = {
-    **WORDS,
+    letters.ROUND_KEY_LETTER: "round key {}",
+    letters.KEY_LETTER: "the key",
+    letters.BOX_LETTER: "a value of the S-box",
+    letters.IV: "the first 96 bits of the counter block",
+    letters.COUNTER: "the counter",
+    SUM_LETTER: "the counter",
+    letters.NONCE: "block {} of the IV",
+    letters.AAD: "block {} of the AAD",
+    letters.MASK: "E_K(J_0)",
+    letters.LENGTHS: "the block of lengths",
+    letters.RIGHT: "the right tag",
+    letters.GIVEN: "the tag that was given",
+    NUMBER_LETTER: "the lengths",
+    letters.TEXT: "block {} of the text",
+    letters.CIPHERTEXT: "block {}",
+    letters.STATE: "the state on entry",
+    letters.ADDEND: "the addend",
     "B": "H^{}",
-    "C": "block {}",
     "P": "the partial block",
-    "X": "the state on entry",
-    "Y": "the addend",
     "u": "what a loop keeps, {}",
 }
 """What variables are called, by their letter; {} stands for the number."""
@@ -95,7 +110,7 @@ def _parts(names: Names, pair: Pair) -> frozenset[Pair]:
     power, name = pair
     if name not in names.defined or not power[1:].isdecimal():
         return frozenset({pair})
-    inner = ((f"B{int(power[1:]) + m}", v) for v, m in names.defined[name].items())
+    inner = ((f"B{int(power[1:]) + m}", v) for v, m in names.defined[name])
     return frozenset(part for one in inner for part in _parts(names, one))
 
 

@@ -30,7 +30,7 @@ def test_bytes_that_may_be_left_out_are_noticed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(
         Function,
         "settled",
-        lambda self, state, region, to, where: set(state.memory.written[region]),
+        lambda self, arrival, region: set(arrival.state.memory.written[region]),
     )
     found = outcome(15).findings
     assert found

@@ -23,7 +23,6 @@ from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.counters import BASE
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.letters import COUNTER
-from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.entry import entered
 from ghashgen.verify.rules.state import State, own
@@ -38,7 +37,7 @@ def seal_meaning() -> Function:
     """Return what seal means, for a small kernel."""
     kernel = replace(AVX, messages=True)
     spec = statement(kernel, kernel.name, "sysv")
-    return message_of(spec, next(f for f in spec.functions if f.operation == "seal"))
+    return spec.meaning(next(f for f in spec.functions if f.operation == "seal"))
 
 
 def begun(meaning: Function, iv_length: int) -> State:
@@ -57,7 +56,7 @@ def first_counter(meaning: Function) -> Term:
     bits = (8 * BLOCK_BYTES).to_bytes(BLOCK_BYTES, "big")
     length = terms.moves(int.from_bytes(bits, "little"), algebra.register)
     assert isinstance(length, int)
-    wanted = algebra.state({"V0": 2}) ^ algebra.multiple(length, 1)
+    wanted = algebra.state([("V0", 2)]) ^ algebra.multiple(length, 1)
     terms.kinds[MADE] = Kind(MADE, lambda terms, term: wanted)
     # No hook looks for J_0 in a value without a product.
     product = as_lane(terms.clmul(terms.variable("V0"), 0, terms.entry("B", 1), 0))

@@ -15,7 +15,6 @@ from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE
 from ghashgen.verify.meaning.text import RIGHT as RIGHT_TAG
 from ghashgen.verify.rules.assertion import read_certificate
@@ -39,7 +38,7 @@ def check(found: Image, one: dict[str, Any]) -> None:
         Refutation: it is refused.
     """
     assertions = read_certificate(json.loads(json.dumps(one)))
-    Checker(found, message_of(SPEC, OPEN), assertions).check()
+    Checker(found, SPEC.meaning(OPEN), assertions).check()
 
 
 def proved(found: Image) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def proved(found: Image) -> dict[str, Any]:
     Raises:
         Refutation: none is found, or it is refused.
     """
-    one = certificate(Checker(found, message_of(SPEC, OPEN), {}), SPEC.abi)
+    one = certificate(Checker(found, SPEC.meaning(OPEN), {}), SPEC.abi)
     check(found, one)
     return one
 
@@ -90,7 +89,7 @@ def test_the_right_certificate_does_not_prove_a_wrong_twin() -> None:
 
 def last_block(output: int, answer: str | None) -> Lane | None:
     """Return what the last block of 23 bytes is where so much of the output is written."""
-    meaning = message_of(SPEC, OPEN)
+    meaning = SPEC.meaning(OPEN)
     facts = Facts({**meaning.numbers})
     state = entered(image(), meaning.terms, meaning.call(own(facts), (16, 8)), facts)
     state.ghosts = meaning.begin() | own(facts) | {DONE: output, "counter": 0}

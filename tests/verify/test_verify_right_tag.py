@@ -20,7 +20,6 @@ from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.meaning.function import Function
-from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.message import certificate
@@ -36,7 +35,7 @@ Certificate = dict[str, Any]
 def meaning() -> Function:
     """Return what `open` means."""
     spec: Any = statement(SHORT, SHORT.name, "sysv")
-    return message_of(spec, next(f for f in spec.functions if f.operation == "open"))
+    return spec.meaning(next(f for f in spec.functions if f.operation == "open"))
 
 
 @cache
@@ -280,7 +279,7 @@ def by_hand(ghosts: dict[str, Any]) -> tuple[Image, Certificate]:
     """Return an `open` that writes no text before the answer, and its certificate with a joint
     where the tag is in xmm8."""
     where = load_image(data())
-    out = certificate(Checker(where, message_of(SPEC, OPEN), {}), SPEC.abi)
+    out = certificate(Checker(where, SPEC.meaning(OPEN), {}), SPEC.abi)
     end = max(
         (one for one in out["assertions"].values() if one["ghosts"]["answer"] is None),
         key=lambda one: one["at"],
@@ -297,7 +296,7 @@ def by_hand(ghosts: dict[str, Any]) -> tuple[Image, Certificate]:
 
 def test_the_tag_may_be_known_before_a_text_is_written() -> None:
     where, one = by_hand({"x": None, "answer": {"tag": "x"}})
-    check(where, one, lambda: message_of(SPEC, OPEN))
+    check(where, one, lambda: SPEC.meaning(OPEN))
     where, one = by_hand({"answer": None})
     with pytest.raises(Refutation, match="ux is no sum of powers of H"):
-        check(where, one, lambda: message_of(SPEC, OPEN))
+        check(where, one, lambda: SPEC.meaning(OPEN))

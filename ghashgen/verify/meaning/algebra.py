@@ -20,7 +20,8 @@ B_u·v_w exactly if the coefficient of the basis product says so. So a compariso
 whether a form is the state.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import (
@@ -47,6 +48,14 @@ from ghashgen.algebra.ops.forms import (
     variable,
 )
 from ghashgen.verify.core.moves import moves_of
+from ghashgen.verify.meaning.letters import ROUND_KEY_LETTER
+
+ROUND_KEY = "key"
+"""The kind of a cell that is a round key of AES: 128 bits of its own, in memory order."""
+
+Sum = frozenset[tuple[str, int]]
+"""Values, each with a power of H: the sum of the products. An even number of equal ones is none.
+"""
 
 ZERO = "0"
 """The kind of a cell of zeros."""
@@ -166,10 +175,19 @@ class Algebra:
             self._entries[key] = self._define(kind, power)
         return self._entries[key]
 
+    def defines(self, kind: str, power: int) -> bool:
+        """Return whether there is such an entry."""
+        base, slash, step = kind.partition("/")
+        stepped = base == "R" and re.fullmatch("[1-9][0-9]*", step) is not None
+        named = power >= (base != ROUND_KEY) and base in (*KINDS, "subkey", ROUND_KEY)
+        return named and (stepped or not slash)
+
     def _define(self, kind: str, power: int) -> Form:
         kind, _, step = kind.partition("/")
         if step:
             return self._stepped(power, int(step))
+        if kind == ROUND_KEY:
+            return variable(f"{ROUND_KEY_LETTER}{power}")
         if kind == "subkey":
             return self.entry("B", power).moves(subkey_moves(self.order, self.op), 128)
         if kind not in CELLS:
@@ -203,16 +221,16 @@ class Algebra:
         # One factor is untwisted and the other not, so the product is twisted, like B_{a+b}.
         return self.squared(f"B{a}") if a == b else self.multiplied(f"B{a}", f"B{b}")
 
-    def state(self, exponents: Mapping[str, int]) -> Form:
-        """Return the register Σ v·H^m over variables v and their exponents m >= 0."""
-        rows = product_rows(self.order)
-        linear = {v: _identity() for v, m in exponents.items() if m == 0}
-        quadratic = {(f"B{m}", v): rows for v, m in exponents.items() if m > 0}
+    def state(self, sum_: Iterable[tuple[str, int]]) -> Form:
+        """Return the register Σ v·H^m over variables v, each with an exponent m >= 0."""
+        linear: dict[str, int] = {}
+        quadratic: dict[tuple[str, str], int] = {}
+        for v, m in sum_:
+            if m:
+                quadratic[f"B{m}", v] = product_rows(self.order)
+            else:
+                linear[v] = _identity()
         return Form(128, 0, linear, quadratic)
-
-    def product(self, value: str, power: int) -> Form:
-        """Return the register v·H^power of a variable v, for a power that may be 0 (any factor)."""
-        return self.multiplied(f"B{power}", value)
 
     def multiplied(self, a: str, b: str) -> Form:
         """Return the product of two variables, one of them a key operand, that is, twisted."""
@@ -250,22 +268,22 @@ class Algebra:
         """Return power's result register for the exponent i, from the form of B_i."""
         return B.moves(subkey_moves(self.order, self.op), VAR_BITS).moves(self.register, VAR_BITS)
 
-    def recognise(self, form: Form) -> dict[str, int] | None:
-        """Return {v: m} if the form is exactly Σ v·H^m over blocks and states v, else None."""
-        if form.constant or not (form.linear or form.quadratic):
+    def recognise(self, form: Form) -> Sum | None:
+        """Return the sum Σ v·H^m over blocks and states v that a form is exactly, else None."""
+        if form.constant:
             return None
         rows, identity = product_rows(self.order), _identity()
-        out: dict[str, int] = {}
+        out: list[tuple[str, int]] = []
         for v, packed in form.linear.items():
             if v[0] == "B" or packed != identity:
                 return None
-            out[v] = 0
+            out.append((v, 0))
         for (g, v), packed in form.quadratic.items():
             # B0 is combine's factor: a product by it is no power of H, and not the value itself.
-            if g[0] != "B" or g == "B0" or v[0] == "B" or v in out or packed != rows:
+            if g[0] != "B" or g == "B0" or v[0] == "B" or packed != rows:
                 return None
-            out[v] = int(g[1:])
-        return out
+            out.append((v, int(g[1:])))
+        return frozenset(out)
 
 
 def _diagonal(basis: tuple[tuple[int, ...], ...], value: int) -> int:

@@ -8,18 +8,18 @@ Where the tags differ it is to be written with zeros.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core import limits
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Value
 from ghashgen.verify.core.zeros import all_of, bits_of
 from ghashgen.verify.meaning.hashing import size_of
 from ghashgen.verify.meaning.letters import GIVEN
 from ghashgen.verify.meaning.tag import RIGHT_TAG, TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 
 @dataclass
@@ -35,11 +35,11 @@ class Answer:
     """What is written with it, if there is any."""
     name: str = ANSWER
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return no ghost: nothing has been asked."""
         return {}
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return the ghost of an assertion: the answer, the right tag before it, or None.
 
         Raises:
@@ -54,16 +54,13 @@ class Answer:
                 return {RIGHT_TAG: f"u{name}"}
         raise unsupported(f"no answer: {data!r}")
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that the answer is the same, or that a value is the right tag."""
-        if state.ghosts.get(ANSWER) != to.get(ANSWER):
-            raise unsupported(where + "another answer")
-        if RIGHT_TAG in to:
-            value = bound.get(str(to[RIGHT_TAG]).removeprefix("u"))
-            if not isinstance(value, int | Term) or not self.tag.is_right(state, value):
-                raise Refutation(Category.FUNCTION, where + "a value that is not the tag")
+        if arrival.state.ghosts.get(ANSWER) != arrival.to.get(ANSWER):
+            raise unsupported(arrival.where + "another answer")
+        name = arrival.to.get(RIGHT_TAG)
+        if name is not None and not self.tag.is_right(arrival.state, arrival.value(name)):
+            raise Refutation(Category.FUNCTION, arrival.where + "a value that is not the tag")
 
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether a value is 0 if and only if the tag is the one given, and may be told.
@@ -116,4 +113,4 @@ class Answer:
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
-        memory.regions[out].done = self.text.done(state.ghosts)
+        memory.regions[out].done = state.ghosts[DONE]

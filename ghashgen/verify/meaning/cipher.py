@@ -25,9 +25,7 @@ from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.opaque import BYTES, SBOX, Bytewise
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
-
-BOX_LETTER = "S"
-"""The letter of the S-box's values as variables."""
+from ghashgen.verify.meaning.letters import BOX_LETTER
 
 WORD = (1 << 8 * aes.WORD_BYTES) - 1
 """The bits of the first word of a lane."""

@@ -8,6 +8,7 @@ it there is compared with it; from there on it is IV ‖ N again.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -15,19 +16,16 @@ from ghashgen.verify.core.numbers import Number, combined, parse, within
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Linear, Value
 from ghashgen.verify.core.words import M32
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.cipher import encrypted
-from ghashgen.verify.meaning.letters import COUNTER, IV
+from ghashgen.verify.meaning.letters import COUNTER, IV, KEPT
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival
 
 IV_BYTES = 12
 _BIG_ENDIAN = (*[-1] * IV_BYTES, 3, 2, 1, 0)
-
-KEPT = "Q"
-"""The variable of the keystream of a block that has begun in a call before."""
 
 BASE = "counter"
 """The ghost that says where the counter is IV ‖ N."""
@@ -55,11 +53,11 @@ class Counters:
     """Returns J_0 where no variable stands for it."""
     name: str = BASE
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghost at the entry."""
         return {} if self.start is None else {BASE: self.start}
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return the ghost of an assertion: a place, or None where no counter is known.
 
         Raises:
@@ -85,6 +83,11 @@ class Counters:
         if facts.greatest(distance) // BLOCK_BYTES != blocks:
             raise unsupported(f"the counter at {at}, of that at {base}")
         return blocks & M32  # type: ignore[no-any-return]
+
+    def at_entry(self, memory: Memory, at: Number) -> Lane:
+        """Return the counter block in memory as the caller left it: that of the first block."""
+        # Behind a cut N may be another number: what memory holds is still that of the entry.
+        return self.block(0)
 
     def behind(self, end: Number) -> Lane:
         """Return the counter block of the first block that begins at a place or behind it."""
@@ -129,20 +132,7 @@ class Counters:
             ("stream", block), lambda: terms.form(encrypted(terms, block, self.keys))
         )
 
-    def value(self, data: list[object]) -> Lane | None:
-        """Return a counter or a round key, where an assertion names it."""
-        match data:
-            case ["counter", int() | Linear() as at]:
-                return self.block(at)
-            case ["entry", "key", int(number)] if 0 <= number < len(self.keys):
-                return self.keys[number]
-        return None
-
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that the state knows its counters: which one is named is of no consequence."""
-        if BASE in to:
-            at = to[BASE]
-            assert isinstance(at, int | Linear)
-            self.block(at)
+        if BASE in arrival.to:
+            self.block(arrival.to[BASE])

@@ -5,7 +5,6 @@ parts        what is followed through the run: what is hashed, the counter, the 
 finish       what is left at the return
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,17 +16,18 @@ from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Linear, Pointer, Value
-from ghashgen.verify.machine.memory import Memory
-from ghashgen.verify.machine.regions import Access, Region
-from ghashgen.verify.meaning.algebra import KINDS
+from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.core.words import M32
+from ghashgen.verify.machine.regions import Region
+from ghashgen.verify.meaning.algebra import Sum
+from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, End, Left
+from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.rules.assertion import Assertion
+from ghashgen.verify.meaning.text import DONE, Text
 from ghashgen.verify.rules.entry import Call, arguments
-from ghashgen.verify.rules.state import State
-
-Content = Callable[[Memory, Number], Lane | None]
+from ghashgen.verify.rules.state import Arrival, State
 
 
 class Part(Protocol):
@@ -35,50 +35,22 @@ class Part(Protocol):
 
     name: str
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return its ghosts at the entry."""
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return its ghosts as an assertion states them.
 
         Raises:
             Refutation: they are of another form.
         """
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that a state has the ghosts of an assertion.
 
         Raises:
             Refutation: it has not.
         """
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A parameter that points to bytes: how many, or which number says how many."""
-
-    access: Access
-    size: int | str
-    content: Content
-    align: int = 1
-    begins: str = ""
-    """The number that is the place of its first byte, if that is not 0."""
-    over: str = ""
-    """The buffer that may be this one."""
-
-
-def holding(lanes: Sequence[Lane | None]) -> Content:
-    """Return what a buffer of these lanes holds, and None behind them."""
-
-    def content(memory: Memory, at: Number) -> Lane | None:
-        if not isinstance(at, int):
-            raise unsupported("16 bytes at an unknown place of a buffer")
-        index = at // BLOCK_BYTES
-        return lanes[index] if 0 <= index < len(lanes) else None
-
-    return content
 
 
 def claim(spec: Any, function: Any) -> tuple[str, str, bool, tuple[str, ...]]:
@@ -100,24 +72,29 @@ class Function:
     parts: Sequence[Part]
     blocks: tuple[Blocks, ...]
     """The blocks that are read, of which the last may be partial."""
-    finish: "Callable[[Function, State], None]"
+    finish: Callable[[State], End]
+    """Says what is left at the return."""
     result_bits: int = 0
     vectors_named: bool = False
     multiple: int = 1
     """A length is so many times its number in bytes, and is passed in units of `unit` bytes."""
     unit: int = 1
-    outputs: Mapping[str, "Output"] = field(default_factory=dict)
-    """The buffers whose bytes each get one value, by their names."""
-    values: Callable[[list[object]], Lane | None] = lambda data: None
-    question: "Question | None" = None
-    """What everybody may know of a secret."""
+    terms_named: Mapping[str, Callable[[], Lane]] = field(default_factory=dict)
+    """What else an assertion may name."""
     held: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Numbers that are no parameters: the buffer that holds them, and where."""
     promised: tuple[Case, ...] = (Case(),)
-    terms: Terms = field(init=False)
 
     def __post_init__(self) -> None:
-        self.terms = self.names.terms
+        self.terms: Terms = self.names.terms
+        self.text = next((part for part in self.parts if isinstance(part, Text)), None)
+        self.answer = next((part for part in self.parts if isinstance(part, Answer)), None)
+        self.counters = next((part for part in self.parts if isinstance(part, Counters)), None)
+
+    @property
+    def outputs(self) -> dict[str, Text]:
+        """The buffer whose bytes each get one value, if there is one."""
+        return {} if self.text is None else {self.text.out: self.text}
 
     # How it is called.
 
@@ -142,13 +119,11 @@ class Function:
 
     # Ghosts.
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry."""
         return {key: ghost for part in self.parts for key, ghost in part.begin().items()}
 
-    def ghosts(
-        self, data: Mapping[str, object], unknowns: Mapping[str, object]
-    ) -> dict[str, object]:
+    def ghosts(self, data: Mapping[str, Any], unknowns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ghosts that an assertion states, of every part."""
         names = [part.name for part in self.parts]
         if sorted(names) != sorted(data):
@@ -156,43 +131,36 @@ class Function:
         found = (part.ghosts(data[part.name], unknowns) for part in self.parts)
         return {key: ghost for one in found for key, ghost in one.items()}
 
-    def instance(
-        self,
-        state: State,
-        assertion: Assertion,
-        to: Mapping[str, object],
-        bound: Mapping[str, Value],
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that a state's ghosts are what an assertion says."""
-        where = f"{state.label} -> {assertion.name}: "
         for part in self.parts:
-            part.instance(state, to, bound, where)
+            part.instance(arrival)
 
     def entering(self, state: State) -> None:
         """Make the terms ready for a run of this state."""
         found = (partials(blocks, state.memory) for blocks in self.blocks)
         self.names.enter(state, frozenset(one for some in found for one in some))
-        for name, output in self.outputs.items():
-            state.memory.regions[name].done = output.done(state.ghosts)
+        if self.text is not None:
+            state.memory.regions[self.text.out].done = state.ghosts[DONE]
 
-    def settled(self, state: State, region: str, to: Mapping[str, object], where: str) -> set[int]:
+    def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return the written bytes of a buffer that an assertion may leave out: they are right.
 
         Raises:
             Refutation: they are not.
         """
-        if region not in self.outputs:
+        if self.text is None or region != self.text.out:
             return set()
-        return self.outputs[region].folded(state, to, where)
+        return self.text.folded(arrival)
 
     def may_be_known(self, state: State, value: Term) -> bool:
         """Return whether everybody may know that a secret value is 0."""
-        return self.question is not None and self.question.may_be_known(state, value)
+        return self.answer is not None and self.answer.may_be_known(state, value)
 
     def answered(self, state: State, zero: bool) -> None:
         """Note whether that value is 0."""
-        assert self.question is not None
-        self.question.answered(state, zero)
+        assert self.answer is not None
+        self.answer.answered(state, zero)
 
     # Values.
 
@@ -207,101 +175,91 @@ class Function:
     def value(self, data: list[object]) -> Lane:
         """Return a term that an assertion names."""
         match data:
-            case ["entry", str(kind), int(power)] if _is_entry(kind, power):
+            case ["entry", str(kind), int(power)] if self.names.algebra.defines(kind, power):
                 return self.terms.entry(kind, power)
-            case ["block", str(letter), at] if isinstance(at, int | Linear):
-                if letter in {one.letter for one in self.letters}:
+            case ["block", str(letter), int() | Linear() as at]:
+                if letter in {one.letter for one in self.blocks}:
                     return self.terms.variable(f"{letter}{at}")
-        found = self.values(data)
-        if found is None:
-            raise unsupported(f"no term: {data!r}")
-        return found
-
-    @property
-    def letters(self) -> tuple[Blocks, ...]:
-        """The blocks that have names."""
-        return self.blocks
+            case ["counter", int() | Linear() as at] if self.counters is not None:
+                return self.counters.block(at)
+            case [str(name)] if name in self.terms_named:
+                return self.terms_named[name]()
+        raise unsupported(f"no term: {data!r}")
 
     # What is left.
 
     def end(self, state: State) -> None:
-        """Compare what is left at the return."""
-        self.finish(self, state)
-
-    def register(self, state: State, buffer: str, what: str, at: int = 0) -> Lane:
-        """Return 16 bytes, all of them written, as a register.
+        """Compare what is left at the return.
 
         Raises:
-            Refutation: one is not written, or they are no lane.
+            Refutation: it is something else.
         """
-        lane = self.cell(state, buffer, what, at)
-        return self.terms.moves(lane, self.names.algebra.register)
+        end, named = self.finish(state), set[int]()
+        if end.status is not None:
+            returned = state.machine.gpr[state.machine.target.result]
+            if not isinstance(returned, int) or returned & M32 != end.status:
+                raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
+        if end.refused and self.answer is not None:
+            self.answer.check_unasked(state)
+        if self.text is not None and not end.refused:
+            self.text.check_end(state)
+        for one in end.left:
+            self._check(state, one)
+            size = NUMBER_BYTES if isinstance(one.wanted, int | Linear) else BLOCK_BYTES
+            named |= {*range(one.at, one.at + size)} if one.buffer == end.only else set()
+        for name in self.buffers if end.refused else (end.only,) if end.only else ():
+            before = {
+                at + k: (state.ghosts[number], k)
+                for number, (buffer, at) in self.held.items()
+                for k in range(NUMBER_BYTES)
+                if buffer == name
+            }
+            written = state.memory.written[name].items()
+            begun = self.text is not None and name == self.text.out and self.text.begun(state)
+            if begun or any(k not in named and before.get(k) != cell for k, cell in written):
+                why = "though the call is refused" if end.refused else "where all is to stay"
+                raise Refutation(Category.FUNCTION, f"something is written, {why}")
 
-    def cell(self, state: State, buffer: str, what: str, at: int = 0) -> Lane:
-        """Return 16 bytes, all of them written, as they stand in memory."""
-        memory = state.memory
-        if any(at + k not in memory.written[buffer] for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, f"{what} is not written")
-        return self.held_in(state, buffer, what, at)
+    def _check(self, state: State, one: Left) -> None:
+        place, wanted, what = Pointer(one.buffer, one.at), one.wanted, one.what
+        if isinstance(wanted, int | Linear):
+            found = state.memory.load(place, NUMBER_BYTES)
+            off = combined(found, wanted, -1) if isinstance(found, int | Linear) else 1
+            if state.facts.equals(off, 0) is not True:
+                raise Refutation(Category.FUNCTION, f"{what} is wrong")
+            return
+        try:
+            lane = state.memory.load(place, BLOCK_BYTES)
+            if not isinstance(lane, int | Term):
+                raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
+            self._compare(lane, wanted, one)
+        except Refutation:
+            written = state.memory.written[one.buffer]
+            if any(one.at + k not in written for k in range(BLOCK_BYTES)):
+                raise Refutation(Category.FUNCTION, f"{what} is not written") from None
+            raise
 
-    def held_in(self, state: State, buffer: str, what: str, at: int = 0) -> Lane:
-        """Return 16 bytes, written or not, as they stand in memory."""
-        lane = state.memory.load(Pointer(buffer, at), BLOCK_BYTES)
-        if not isinstance(lane, int | Term):
-            raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
-        return lane
+    def _compare(self, lane: Lane, wanted: Form | Sum, one: Left) -> None:
+        algebra = self.names.algebra
+        if isinstance(wanted, Form):
+            if (got := self._form(lane, one.what)) == wanted:
+                return
+        else:
+            lane = self.names.named(self.terms.moves(lane, algebra.register))
+            got = self._form(lane, one.what) ^ one.plus.moves(algebra.register, 128)
+            if (found := self.names.sum_of(got)) == wanted:
+                return
+            # As a sum it says more than as a polynomial, in which sums may have names.
+            got = got if found is None else algebra.state(found)
+            wanted = algebra.state(wanted)
+        difference = Difference(self, lane, got, wanted)
+        raise Refutation(Category.FUNCTION, f"{one.what} is wrong", difference=difference)
 
-    def form(self, lane: Lane, what: str) -> Form:
-        """Return the polynomials of a value.
-
-        Raises:
-            Refutation: it has none.
-        """
+    def _form(self, lane: Lane, what: str) -> Form:
         try:
             return self.terms.form(lane)
         except NotPolynomialError as error:
             raise Refutation(Category.FUNCTION, f"{what}: {error}", at=error.at) from None
-
-    def compare(self, lane: Lane, wanted: Form, what: str) -> None:
-        """Compare a value with its definition.
-
-        Raises:
-            Refutation: they differ.
-        """
-        got = self.form(lane, what)
-        if got != wanted:
-            raise self.wrong(lane, got, wanted, what)
-
-    def wrong(self, lane: Lane, got: Form, wanted: Form, what: str) -> Refutation:
-        """Return the refutation that a value is not its definition."""
-        difference = Difference(self, lane, got, wanted)
-        return Refutation(Category.FUNCTION, f"{what} is wrong", difference=difference)
-
-
-class Question(Protocol):
-    """The one question about a secret whose answer the function gives away."""
-
-    def may_be_known(self, state: State, value: Term) -> bool:
-        """Return whether the answer says whether a value is 0, and no more."""
-
-    def answered(self, state: State, zero: bool) -> None:
-        """Note the answer in the ghosts."""
-
-
-class Output(Protocol):
-    """A buffer that is written piece by piece, and how far it is as it should be."""
-
-    def done(self, ghosts: Mapping[str, object]) -> Number:
-        """Return up to where it is."""
-
-    def folded(self, state: State, to: Mapping[str, object], where: str) -> set[int]:
-        """Check what is written up to where an assertion says, and return it."""
-
-
-def _is_entry(kind: str, power: int) -> bool:
-    base, slash, step = kind.partition("/")
-    stepped = base == "R" and re.fullmatch("[1-9][0-9]*", step) is not None
-    return power >= 1 and base in (*KINDS, "subkey") and (stepped or not slash)
 
 
 def _none(index: int) -> Lane | None:

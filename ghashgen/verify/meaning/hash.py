@@ -1,8 +1,7 @@
 """The functions of a GHASH or POLYVAL kernel: init, mul, combine, power, update and column."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -10,17 +9,16 @@ from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import ZERO, Algebra
-from ghashgen.verify.meaning.function import Buffer, Function, Part, claim, holding
-from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
+from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading
+from ghashgen.verify.meaning.function import Function, Part, claim
+from ghashgen.verify.meaning.hashing import Blocks, Hashing
+from ghashgen.verify.meaning.letters import ADDEND, CIPHERTEXT, STATE
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
 
-if TYPE_CHECKING:
-    from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
-
-ADDEND, FACTOR = "Y", 0
-"""The variable of what combine adds; the power under which its factor goes."""
+FACTOR = 0
+"""The power under which combine's factor goes."""
 
 Cells = Sequence[tuple[str, int] | None]
 
@@ -33,47 +31,17 @@ def table_of(names: Names, spec: Any, making: bool) -> Buffer:
     return Buffer(access, spec.table_bytes, holding([] if making else cells), spec.table_align)
 
 
-def check_table(f: Function, state: State, cells: Cells) -> None:
-    """Compare every cell of a table with its definition.
-
-    Raises:
-        Refutation: they differ.
-    """
+def table_left(names: Names, cells: Cells) -> Iterator[Left]:
+    """Yield what each cell of a table is at the return."""
     for index, cell in enumerate(cells):
         if cell is not None:
             kind, power = cell
             what = f"table entry {kind} of H^{power}" if power else "a table entry of zeros"
-            wanted = f.names.algebra.entry(kind, power) if power else Form(128)
-            f.compare(f.cell(state, "table", what, BLOCK_BYTES * index), wanted, what)
+            wanted = names.algebra.entry(kind, power) if power else Form(128)
+            yield Left("table", BLOCK_BYTES * index, what, wanted)
 
 
-def check_state(f: Function, state: State, wanted: Form) -> None:
-    """Compare the state with polynomials.
-
-    Raises:
-        Refutation: they differ.
-    """
-    f.compare(f.register(state, "state", "the state"), wanted, "the state")
-
-
-def check_hashed(f: Function, state: State, hashing: Hashing, buffer: str = "state") -> None:
-    """Compare the state with X after all that is hashed.
-
-    Raises:
-        Refutation: they differ.
-    """
-    wanted, written = hashing.at_end(state), state.memory.written[buffer]
-    if wanted == {(STATE, 0): 1} and not any(k in written for k in range(BLOCK_BYTES)):
-        return
-    lane = f.names.named(f.register(state, buffer, "the state"))
-    found, algebra = f.names.recognised(lane), f.names.algebra
-    if found != wanted:
-        # As a sum it says more than as a polynomial, in which sums may have names.
-        got = f.form(lane, "the state") if found is None else algebra.state(dict(found.keys()))
-        raise f.wrong(lane, got, algebra.state(dict(wanted.keys())), "the state")
-
-
-def meaning_of(spec: "KernelSpec", function: "FunctionSpec") -> Function:
+def meaning_of(spec: Any, function: Any) -> Function:
     """Return what a function of a kernel means.
 
     Raises:
@@ -82,7 +50,7 @@ def meaning_of(spec: "KernelSpec", function: "FunctionSpec") -> Function:
     return of_names(spec, function, Names(Algebra(spec.order, spec.op)))
 
 
-def of_names(spec: Any, function: "FunctionSpec", names: Names) -> Function:
+def of_names(spec: Any, function: Any, names: Names) -> Function:
     """Return what a function means, of a kernel whose values have names.
 
     Raises:
@@ -90,51 +58,50 @@ def of_names(spec: Any, function: "FunctionSpec", names: Names) -> Function:
     """
     terms, moves, operation = names.terms, names.algebra.memory, function.operation
     first, addend = (terms.moves(terms.variable(v), moves) for v in (STATE, ADDEND))
-    blocks = Blocks(
-        "C", "input", function.length_multiple if operation == "column" else BLOCK_BYTES
-    )
-    hashing = Hashing(names, (blocks,))
-    making = operation == "init"
-    buffers = {
+    apart = function.length_multiple if operation == "column" else BLOCK_BYTES
+    blocks, making = Blocks(CIPHERTEXT, "input", apart), operation == "init"
+    hashing, power = Hashing(names, (blocks,)), Power(names)
+    numbers: dict[str, tuple[int, int]] = {}
+    parts: tuple[Part, ...] = ()
+    if "length" in function.parameters:
+        parts, numbers = (hashing,), {"length": (0, GREATEST_LENGTH // function.length_multiple)}
+    elif EXPONENT in function.parameters:
+        parts, numbers = (power,), {EXPONENT: (0, GREATEST_EXPONENT)}
+    every = {
         "table": table_of(names, spec, making),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "subkey": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", 1)])),
         "addend": Buffer(Access.READ, BLOCK_BYTES, holding([addend])),
         "factor": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", FACTOR)])),
         "result": Buffer(Access.WRITE, BLOCK_BYTES, holding([])),
-        "input": Buffer(
-            Access.READ, "length", lambda memory, at: content(names, blocks, memory, at)
-        ),
+        "input": reading(names, blocks, "length"),
     }
-    numbers: dict[str, tuple[int, int]] = {}
-    parts: tuple[Part, ...] = ()
-    over: tuple[Blocks, ...] = ()
-    finish: Callable[[Function, State], None]
-    match operation:
-        case "init":
-            finish = partial(check_table, cells=spec.cells)
-        case "mul":
-            finish = partial(check_state, wanted=names.algebra.state({STATE: 1}))
-        case "combine":
-            sum_ = names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
-            finish = partial(check_state, wanted=sum_)
-        case "power":
-            power = Power(names)
-            parts, finish, numbers = (power,), power.check_end, {EXPONENT: (0, GREATEST_EXPONENT)}
-        case "update" | "column":
-            parts, over = (hashing,), (blocks,)
-            numbers = {"length": (0, GREATEST_LENGTH // function.length_multiple)}
-            finish = partial(check_hashed, hashing=hashing)
-        case _:
-            raise unsupported(f"no meaning of {operation}")
+
+    def left(state: State) -> Iterator[Left]:
+        """Yield what is in each buffer at the return."""
+        match operation:
+            case "init":
+                yield from table_left(names, spec.cells)
+            case "mul":
+                yield Left("state", 0, "the state", frozenset({(STATE, 1)}))
+            case "combine":
+                sum_ = names.algebra.multiplied(f"B{FACTOR}", STATE) ^ variable(ADDEND)
+                yield Left("state", 0, "the state", sum_.moves(moves, 128))
+            case "power":
+                yield Left("result", 0, "the power", power.result(state).moves(moves, 128))
+            case "update" | "column":
+                yield Left("state", 0, "the state", hashing.at_end(state))
+            case _:
+                raise unsupported(f"no meaning of {operation}")
+
     return Function(
         *claim(spec, function),
         names,
-        buffers,
+        {name: buffer for name, buffer in every.items() if name in function.parameters},
         numbers,
         parts,
-        over,
-        finish,
+        (blocks,) if "input" in function.parameters else (),
+        lambda state: End(left=left(state)),
         vectors_named=making,
         multiple=function.length_multiple,
         unit=function.length_unit,

@@ -11,20 +11,20 @@ of k blocks later is.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import MASK128, RAW, Lane, Term
-from ghashgen.verify.core.values import Linear, UndecidedError, Value
+from ghashgen.verify.core.term import MASK128, RAW, Lane
+from ghashgen.verify.core.values import Linear, UndecidedError
 from ghashgen.verify.machine.memory import Memory
-from ghashgen.verify.meaning.names import Names, Partial, Sum
+from ghashgen.verify.meaning.algebra import Sum
+from ghashgen.verify.meaning.letters import STATE
+from ghashgen.verify.meaning.names import Names, Partial, raised
 from ghashgen.verify.rules.assertion import require_known
-from ghashgen.verify.rules.state import State
-
-STATE = "X"
-"""The variable of the state on entry."""
+from ghashgen.verify.rules.state import Arrival, State
 
 MOST_BLOCKS = 1 << 12
 """So many blocks from one assertion to the next, or to the end, and no more."""
@@ -126,12 +126,12 @@ class Hashing:
         of, hashed, ahead, items = (f"{self.name}.{k}" for k in ("of", "hashed", "ahead", "sum"))
         self.keys = of, hashed, ahead, items
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry: nothing is hashed, and the sum is the state."""
         at = unknown(self.start) if self.start else 0
         return dict(zip(self.keys, (0, at, 0, self.first), strict=True))
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return the ghosts of an assertion, or none of them for None.
 
         {"of": buffer, "hashed": bytes of it, "ahead": k, "sum": [[value, power], …]}
@@ -158,7 +158,7 @@ class Hashing:
                 return dict(zip(self.keys, values, strict=True))
         raise unsupported(f"no ghosts of a hash: {data!r}")
 
-    def position(self, ghosts: Mapping[str, object]) -> tuple[int, Number, int, First]:
+    def position(self, ghosts: Mapping[str, Any]) -> tuple[int, Number, int, First]:
         """Return the buffer's number, the place in it, k, and the sum.
 
         Raises:
@@ -167,10 +167,6 @@ class Hashing:
         if self.keys[0] not in ghosts:
             raise unsupported("a state of which nothing is known")
         of, hashed, ahead, items = (ghosts[key] for key in self.keys)
-        assert isinstance(of, int)
-        assert isinstance(ahead, int)
-        assert isinstance(items, tuple) or callable(items)
-        assert isinstance(hashed, int | Linear)
         return of, hashed, ahead, items
 
     def unfolded(self, state: State, of: int, to: Number, ahead: int) -> Sum:
@@ -193,12 +189,9 @@ class Hashing:
         more = full + ahead - before
         if more < 0 or ahead < 0:
             raise unsupported(f"X at {to}, of X {before} powers ahead at {at}")
-        out: dict[tuple[str, int], int] = {}
-        for name, power in items(state) if callable(items) else items:
-            toggle(out, (name, power + more))
-        for k, name in enumerate(names):
-            toggle(out, (name, full - k + ahead))
-        return out
+        return _sum_of(items, state, more) ^ {
+            (name, full - k + ahead) for k, name in enumerate(names)
+        }
 
     def _between(self, state: State, of: int, at: Number, to: Number) -> list[str]:
         distance, blocks = combined(to, at, -1), self.order[of]
@@ -219,33 +212,28 @@ class Hashing:
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
         return [blocks.name(combined(at, k)) for k in range(0, distance, blocks.apart)]
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check an assertion's equation: its values, times their powers, are what X unfolds to."""
-        if self.keys[0] not in to:
+        if self.keys[0] not in arrival.to:
             return
-        of, hashed, ahead, items = self.position(to)
-        assert isinstance(items, tuple)
-        if not state.facts.shows(
-            combined(size_of(state.memory, self.order[of].buffer), hashed, -1)
-        ):
+        state, where = arrival.state, arrival.where
+        of, hashed, ahead, items = (arrival.to[key] for key in self.keys)
+        size = size_of(state.memory, self.order[of].buffer)
+        if not state.facts.shows(combined(size, hashed, -1)):
             raise unsupported(where + "hashed beyond the end")
-        total: dict[tuple[str, int], int] = {}
+        total: Sum = frozenset()
         for name, power in items:
-            value = bound.get(name.removeprefix("u"))
-            if not isinstance(value, int | Term) or name[0] != "u":
-                raise unsupported(where + f"an equation of {name}, which is no unknown value")
-            found = self.names.recognised(self.names.named(value))
+            found = self.names.recognised(self.names.named(arrival.value(name)))
             if found is None:
                 raise Refutation(Category.FUNCTION, where + f"{name} is no sum of powers of H")
-            for inner, m in found:
-                toggle(total, (inner, m + power))
+            total ^= raised(found, power)
         if total != self.unfolded(state, of, hashed, ahead):
             raise Refutation(Category.FUNCTION, where + f"the values do not make up X({hashed})")
 
     def at_end(self, state: State) -> Sum:
         """Return X after all that is hashed."""
+        if not self.order:
+            return _sum_of(self.first, state, 0)
         last = len(self.order) - 1
         return self.unfolded(state, last, size_of(state.memory, self.order[last].buffer), 0)
 
@@ -257,9 +245,9 @@ def _item(data: object) -> tuple[str, int]:
     raise unsupported(f"no part of a sum: {data!r}")
 
 
-def toggle(items: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
-    """Add a part to a sum: the same part twice is none."""
-    if key in items:
-        del items[key]
-    else:
-        items[key] = 1
+def _sum_of(items: First, state: State, more: int) -> Sum:
+    """Return a sum times a power of H; a part that stands in it twice is none."""
+    out: Sum = frozenset()
+    for name, power in items(state) if callable(items) else items:
+        out ^= {(name, power + more)}
+    return out

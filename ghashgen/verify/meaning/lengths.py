@@ -5,34 +5,22 @@ bit order has it; of an IV the first is zero. Where both are known it is a const
 stands for what is equal to it.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.kinds import NUMBER_LETTER
-from ghashgen.verify.core.numbers import Number, times
-from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.numbers import times
+from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.core.variables import Variables
-from ghashgen.verify.meaning.names import Names, Sum
-from ghashgen.verify.meaning.status import number_of
+from ghashgen.verify.meaning.algebra import Sum
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.letters import LENGTHS
+from ghashgen.verify.meaning.names import Names, raised
 from ghashgen.verify.rules.state import State
 
 NUMBER_BYTES = 8
-LENGTHS = "L"
-"""The letter of the variables of these blocks."""
-
-LENGTHS_TERM = "lengths"
-"""How an assertion names the block of a message."""
-
-
-class Ended(Protocol):
-    """What is hashed before the block of lengths."""
-
-    def at_end(self, state: State) -> Sum:
-        """Return X after all of it."""
 
 
 @dataclass
@@ -51,84 +39,56 @@ class Lengths:
         """The variable that stands for the block."""
         return f"{LENGTHS}{self.hash}"
 
-    def block(self, state: State, held: Callable[[str], Number] | None = None) -> Lane:
+    def block(self, state: State) -> Lane:
         """Return the block in a register."""
-        terms, facts = self.names.terms, state.facts
-        if held is None:
-            return self.names.once(
-                ("lengths", self.hash), lambda: self.block(state, lambda n: number_of(state, n))
-            )
+        return self.names.once((self.variable,), lambda: self._block(state))
+
+    def _block(self, state: State) -> Lane:
+        terms = self.names.terms
         lane: Lane = 0
         for place, name in enumerate(self.numbers):
-            number = held(name) if name else 0
-            assert isinstance(number, int | Linear)
-            bits = times(number, 8)
-            half = terms.number(bits, facts) if isinstance(bits, Linear) else bits
-            order = tuple(range(NUMBER_BYTES - 1, -1, -1))
-            sources = (*[-1] * NUMBER_BYTES * place, *order)
-            padding = [-1] * (BLOCK_BYTES - len(sources))
-            lane = terms.xor(lane, terms.bytes(half, (*sources, *padding)))
+            bits = times(state.ghosts[name] if name else 0, 8)
+            half = terms.number(bits, state.facts) if isinstance(bits, Linear) else bits
+            sources = [-1] * BLOCK_BYTES
+            at = NUMBER_BYTES * place
+            sources[at : at + NUMBER_BYTES] = reversed(range(NUMBER_BYTES))
+            lane = terms.xor(lane, terms.bytes(half, tuple(sources)))
         return terms.moves(lane, self.names.algebra.register)
 
-    def value(self, data: list[object]) -> Lane | None:
+    def value(self) -> Lane:
         """Return the block of the state that is being run, where an assertion names it."""
-        if data != [LENGTHS_TERM]:
-            return None
         block = self.block(self.names.state)
         return block if isinstance(block, int) else self.names.terms.variable(self.variable)
 
     def named(self, lane: Term) -> Lane:
         """Return the block under its name, in a register or in memory; else part by part."""
-        if lane.deps & (OPAQUE | RAW):
-            return lane
-        found = self.variables.of(lane)
-        if not any(name[0] == NUMBER_LETTER for name in found):
-            return lane
-        if all(name[0] == NUMBER_LETTER for name in found):
-            form, block = self.names.terms.try_form(lane), self.block(self.names.state)
-            wanted = self.names.terms.form(block)
-            if form == wanted:
-                return self.names.terms.variable(self.variable)
-            memory = self.names.algebra.memory
-            if form == wanted.moves(memory, 128):
-                return self.names.terms.moves(self.names.terms.variable(self.variable), memory)
-        return self.names.rebuilt(lane, self.named)
+        return self.names.part_by_part(self.variable, lane, self._named)
 
-    def ends(self, lane: Lane, hashing: Ended, state: State) -> bool:
-        """Return whether a register is (X + the block)·H, X after all that is hashed.
+    def _named(self, lane: Term) -> Lane | None:
+        of_numbers = {name[0] == NUMBER_LETTER for name in self.variables.of(lane)}
+        if of_numbers != {True}:
+            return None if True in of_numbers else lane
+        block = self.names.terms.form(self.block(self.names.state))
+        return self.names.as_name(lane, block.moves(self.names.algebra.memory, 128), self.variable)
+
+    def ended(self, hashing: Hashing, state: State) -> tuple[Sum, Form]:
+        """Return (X + the block)·H, X after all that is hashed: a sum, and what a known block adds.
 
         Raises:
             Fork: how much is left to hash depends on the unknowns.
         """
-        form = self.names.terms.try_form(lane)
-        return form is not None and self.ends_form(form, hashing, state)
+        sum_, block = raised(hashing.at_end(state), 1), self.block(state)
+        if isinstance(block, int):
+            return sum_, self.names.algebra.multiple(block, 1)
+        return sum_ ^ {(self.variable, 1)}, Form(128)
 
-    def ends_form(self, form: Form, hashing: Ended, state: State) -> bool:
-        """Return the same of the polynomials of a register."""
-        return self._wanted(hashing, state) == self._sum(form ^ self._constant(state))
-
-    def sum_in(self, form: Form, hashing: Ended, state: State) -> Form | None:
-        """Return (X + the block)·H in the values that a form has times powers of H; None: in none.
+    def sum_in(self, form: Form, hashing: Hashing, state: State) -> Form | None:
+        """Return the same in the values that a form has times powers of H; None: in none.
 
         A value may be a sum itself (`Names.defined`), and the same whole be made of others.
         """
-        found = {v: int(g[1:]) for g, v in form.quadratic if g[0] == "B" and v[0] != "B"}
-        if dict(self.names.expanded(found)) != self._wanted(hashing, state):
+        found = frozenset((v, int(g[1:])) for g, v in form.quadratic if g[0] == "B" and v[0] != "B")
+        sum_, constant = self.ended(hashing, state)
+        if self.names.expanded(found) != sum_:
             return None
-        return self.names.algebra.state(found) ^ self._constant(state)
-
-    def _constant(self, state: State) -> Form:
-        block = self.block(state)
-        return self.names.algebra.multiple(block, 1) if isinstance(block, int) else Form(128)
-
-    def _wanted(self, hashing: Ended, state: State) -> dict[tuple[str, int], int]:
-        out = {(name, power + 1): 1 for name, power in hashing.at_end(state)}
-        if not isinstance(self.block(state), int):
-            out[self.variable, 1] = 1
-        return out
-
-    def _sum(self, form: Form) -> dict[tuple[str, int], int] | None:
-        if not (form.constant or form.linear or form.quadratic):
-            return {}
-        parts = self.names.algebra.recognise(form)
-        return None if parts is None else dict(self.names.expanded(parts))
+        return self.names.algebra.state(found) ^ constant

@@ -9,7 +9,7 @@ other way round: both are the same 128 bits. What is named keeps products quadra
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -27,7 +27,7 @@ from ghashgen.verify.core.term import (
 )
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.variables import rebuilt
-from ghashgen.verify.meaning.algebra import Algebra
+from ghashgen.verify.meaning.algebra import Algebra, Sum
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,6 @@ class Partial:
 
 Found = TypeVar("Found")
 
-Sum = Mapping[tuple[str, int], int]
-"""{(value, power): 1}: the sum of values times powers of H; equal parts have cancelled."""
-
 
 class Names:
     """Recognises the values of one function's check."""
@@ -70,11 +67,11 @@ class Names:
         self.here: dict[tuple[object, ...], Any] = {}
         """What has been found of values in this state: in another one it may be wrong."""
         self._always: dict[tuple[object, ...], Any] = {}
-        self.special: Callable[[Term], Lane] = lambda term: term
-        """Names what a family has definitions of; a value that has none is returned as it is."""
+        self.special: tuple[Callable[[Term], Lane], ...] = ()
+        """Each names what it has definitions of, and returns any other value as it is."""
         # By their definitions alone, whatever the state.
-        self.defined: dict[str, dict[str, int]] = {}
-        self._sums: dict[frozenset[tuple[str, int]], str] = {}
+        self.defined: dict[str, Sum] = {}
+        self._sums: dict[Sum, str] = {}
         self._powers: dict[Term, Lane] = {}
         self._products: dict[Term, bool] = {}
 
@@ -106,25 +103,20 @@ class Names:
 
     def recognised(self, lane: Lane) -> Sum | None:
         """Return a lane as a sum of values times powers of H, None if it is none."""
-        if lane == 0:
-            return {}
         form = self.terms.try_form(lane)
-        found = None if form is None else self.algebra.recognise(form)
+        return None if form is None else self.sum_of(form)
+
+    def sum_of(self, form: Form) -> Sum | None:
+        """Return the polynomials of a register as such a sum, None if they are none."""
+        found = self.algebra.recognise(form)
         return None if found is None else self.expanded(found)
 
-    def expanded(self, parts: Mapping[str, int]) -> Sum:
+    def expanded(self, sum_: Sum) -> Sum:
         """Return a sum without the values that are sums themselves."""
-        out: dict[tuple[str, int], int] = {}
-        for name, power in parts.items():
-            inner: Sum = {(name, 0): 1}
-            if name in self.defined:
-                inner = self.expanded(self.defined[name])
-            for value, more in inner:
-                key = value, power + more
-                if key in out:
-                    del out[key]
-                else:
-                    out[key] = 1
+        out: Sum = frozenset()
+        for name, power in sum_:
+            inner = self.defined.get(name)
+            out ^= {(name, power)} if inner is None else raised(self.expanded(inner), power)
         return out
 
     def _degree(self, lane: Lane) -> int:
@@ -137,8 +129,10 @@ class Names:
         """Return a value with names for what has definitions in it: blocks, whole or padded."""
         if not isinstance(lane, Term):
             return lane
-        lane = self.settled(lane) if lane.deps & RAW else lane
-        return self.special(lane) if isinstance(lane, Term) else lane
+        named: Lane = self.settled(lane) if lane.deps & RAW else lane
+        for special in self.special:
+            named = special(named) if isinstance(named, Term) else named
+        return named
 
     def _factors(self, a: Lane, b: Lane) -> tuple[Lane, Lane]:
         a, b = self.named(a), self.named(b)
@@ -148,23 +142,19 @@ class Names:
 
     def _lowered(self, lane: Lane) -> Lane:
         """Return a value of degree 1 that is equal, if there is a name for it or for its parts."""
-        if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
-            return lane
-        return self.once(("lowered", lane, self.partials), lambda: self._lower(lane))
+        return self.part_by_part("lowered", lane, self._lower)
 
-    def _lower(self, lane: Term) -> Lane:
+    def _lower(self, lane: Term) -> Lane | None:
         form = self.terms.try_form(lane)
         if form is None or form.degree < 2:
             return lane
         found = self.algebra.recognise(form)
-        if found is not None:
-            name = self._sums.setdefault(frozenset(found.items()), f"Z{len(self.defined) + 1}")
-            self.defined[name] = found
-            return self.terms.variable(name)
-        power = self.power(lane)
-        if power is not lane:
-            return power
-        return self.rebuilt(lane, self._lowered)
+        if found is None:
+            power = self.power(lane)
+            return None if power is lane else power
+        name = self._sums.setdefault(found, f"Z{len(self.defined) + 1}")
+        self.defined[name] = found
+        return self.terms.variable(name)
 
     def power(self, lane: Lane) -> Lane:
         """Return a power of H, as B, H or N define it, as that entry; anything else as it is."""
@@ -191,47 +181,59 @@ class Names:
             known[part] = part.op == "clmul" or any(known[p] for p in parts_of(part))
         return known[term]
 
-    def settled(self, term: Term) -> Lane:
-        """Return the bytes of a partial block, with zeros beside them, as that block.
+    def settled(self, lane: Lane) -> Lane:
+        """Return the bytes of a partial block, with zeros beside them, as that block."""
+        return self.part_by_part("partial", lane, self._settle)
 
-        As they stand in memory or in a register; in a sum, part by part.
-        """
-        return self.once(("settled", term, self.partials), lambda: self._settle(term))
-
-    def _settle(self, term: Term) -> Lane:
-        if not term.deps & RAW or term.deps & (OPAQUE | CALLER):
+    def _settle(self, term: Term) -> Lane | None:
+        if not term.deps & RAW:
             return term
-        terms, algebra = self.terms, self.algebra
-        form = terms.try_form(term)
         for partial in sorted(self.partials, key=lambda one: one.block):
-            padded = variable(partial.bytes).moves(algebra.memory, 128).mask(partial.mask)
-            if form == padded:
-                return terms.moves(terms.variable(partial.block), algebra.memory)
-            if form == padded.moves(algebra.register, 128):
-                return terms.variable(partial.block)
-        return self.rebuilt(term, self.settled)
+            padded = variable(partial.bytes).moves(self.algebra.memory, 128).mask(partial.mask)
+            if (found := self.as_name(term, padded, partial.block)) is not None:
+                return found
+        return None
 
-    def rebuilt(self, term: Term, new: Callable[[Term], Lane]) -> Lane:
-        """Return a sum of linear functions with its parts named."""
-        if not self.terms.kinds[term.op].linear:
-            return term
-        parts = [new(a) if isinstance(a, Term) else a for a in term.args]
-        if all(a is b for a, b in zip(parts, term.args, strict=True)):
-            return term
-        return rebuilt(self.terms, term, *parts)
+    def as_name(self, term: Term, wanted: Form, name: str) -> Lane | None:
+        """Return a variable for a value of these polynomials, as it stands in memory or in a
+        register; None for any other value.
+        """
+        form = self.terms.try_form(term)
+        if form is None or form.linear.keys() != wanted.linear.keys():
+            return None
+        if form == wanted:
+            return self.terms.moves(self.terms.variable(name), self.algebra.memory)
+        in_register = form == wanted.moves(self.algebra.register, 128)
+        return self.terms.variable(name) if in_register else None
+
+    def part_by_part(self, rule: str, lane: Lane, find: Callable[[Term], Lane | None]) -> Lane:
+        """Return what `find` has for a value; if that is None, name the parts of a sum so.
+
+        `rule` is the name of `find`.
+        """
+        if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
+            return lane
+        term = lane
+
+        def look() -> Lane:
+            found = find(term)
+            if found is not None:
+                return found
+            if not self.terms.kinds[term.op].linear:
+                return term
+            parts = [
+                self.part_by_part(rule, a, find) if isinstance(a, Term) else a for a in term.args
+            ]
+            if all(a is b for a, b in zip(parts, term.args, strict=True)):
+                return term
+            return rebuilt(self.terms, term, *parts)
+
+        return self.once((rule, term, self.partials), look)
 
 
-def in_turn(*hooks: Callable[[Term], Lane]) -> Callable[[Term], Lane]:
-    """Return what names a value by each of some rules in turn."""
-
-    def named(lane: Term) -> Lane:
-        out: Lane = lane
-        for one in hooks:
-            if isinstance(out, Term):
-                out = one(out)
-        return out
-
-    return named
+def raised(sum_: Sum, power: int) -> Sum:
+    """Return a sum times a power of H."""
+    return frozenset((value, m + power) for value, m in sum_)
 
 
 def _pair(form: Form) -> tuple[int, int] | None:

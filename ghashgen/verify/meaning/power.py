@@ -7,16 +7,15 @@ P is a key operand, that is, twisted; R is a register as power's result is.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, constant, variable
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Linear, Value
-from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 EXPONENT = "exponent"
 """The function's number."""
@@ -34,11 +33,11 @@ class Power:
     names: Names
     name: str = "power"
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry."""
         return {LEFT: unknown(EXPONENT), FACTOR: "B1", PRODUCT: ""}
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return the ghosts of an assertion: {"left": n, "factor": value, "product": value}.
 
         Raises:
@@ -56,49 +55,35 @@ class Power:
     def product(self, state: State, bit: int) -> Form:
         """Return the register R·P^bit."""
         algebra = self.names.algebra
-        factor, product = str(state.ghosts[FACTOR]), str(state.ghosts[PRODUCT])
+        factor, product = state.ghosts[FACTOR], state.ghosts[PRODUCT]
         if not bit:
             return variable(product) if product else constant(algebra.unit, VAR_BITS)
         if not product:
             return algebra.power_result(variable(factor))
         return algebra.multiplied(factor, product)
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check an assertion's equation: one bit of the exponent has been dealt with, or none."""
-        now, then = state.ghosts[LEFT], to[LEFT]
-        assert isinstance(now, int | Linear)
-        assert isinstance(then, int | Linear)
-        factor = str(state.ghosts[FACTOR])
-        if now == then:
-            self._require(bound, to[FACTOR], variable(factor), where)
-            self._require(bound, to[PRODUCT], self.product(state, 0), where)
-            return
-        bit = combined(now, times(then, 2), -1)
+        state, to, where = arrival.state, arrival.to, arrival.where
+        now, then, factor = state.ghosts[LEFT], to[LEFT], state.ghosts[FACTOR]
+        bit = 0 if now == then else combined(now, times(then, 2), -1)
         if bit not in (0, 1):
             raise unsupported(where + f"{then} is left of {now}, which is no half of it")
-        self._require(bound, to[FACTOR], self.names.algebra.squared(factor), where)
-        self._require(bound, to[PRODUCT], self.product(state, int(bit)), where)
+        power = variable(factor) if now == then else self.names.algebra.squared(factor)
+        for name, wanted in ((to[FACTOR], power), (to[PRODUCT], self.product(state, int(bit)))):
+            if self.names.terms.try_form(arrival.value(name)) != wanted:
+                raise Refutation(Category.FUNCTION, where + f"{name} is wrong")
 
-    def _require(self, bound: Mapping[str, Value], name: object, wanted: Form, where: str) -> None:
-        value = bound.get(str(name).removeprefix("u"))
-        if not isinstance(value, int | Term):
-            raise unsupported(where + f"a power of {name}, which is no unknown value")
-        if self.names.terms.try_form(value) != wanted:
-            raise Refutation(Category.FUNCTION, where + f"{name} is wrong")
-
-    def check_end(self, f: Function, state: State) -> None:
-        """Compare the result with R·P^n, n being 0 or 1.
+    def result(self, state: State) -> Form:
+        """Return the register R·P^n at the end, n being 0 or 1.
 
         Raises:
             Fork: what n is depends on the unknowns.
-            Refutation: they differ, or more of the exponent is left.
+            Refutation: more of the exponent is left.
         """
         left = state.ghosts[LEFT]
         if isinstance(left, Linear):
             state.facts.near(left)
         if left not in (0, 1):
             raise unsupported(f"a return with {left} left of the exponent")
-        result = f.register(state, "result", "the power")
-        f.compare(result, self.product(state, int(left)), "the power")
+        return self.product(state, int(left))

@@ -1,20 +1,10 @@
-"""What a function of messages returns, and which numbers are refused."""
+"""A function's numbers, and which of them are refused."""
 
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.rules.state import State
-
-STATUS_BITS = 32
-"""Bits of what is returned."""
-
-
-def number_of(state: State, name: str) -> Number:
-    """Return one of the function's numbers."""
-    number = state.ghosts[name]
-    assert isinstance(number, int | Linear)
-    return number
 
 
 def outside(state: State, *limits: tuple[Number, int, int]) -> bool:
@@ -43,18 +33,10 @@ def one_of(state: State, name: str, values: frozenset[int]) -> bool:
         Fork: that depends on the unknowns.
         Refutation: so it does, and not on few values.
     """
-    n, facts = number_of(state, name), state.facts
+    n, facts = state.ghosts[name], state.facts
     if facts.one_of(n, values):
         return True
     if isinstance(n, Linear) and any(facts.equals(n, v) is not False for v in values):
         facts.near(n)
         raise unsupported(f"a {name} that is refused for some values only")
     return False
-
-
-def check_status(state: State, wanted: int) -> None:
-    """Compare the number that is returned."""
-    m = state.machine
-    value = m.gpr[m.target.result]
-    if not isinstance(value, int) or value & (1 << STATUS_BITS) - 1 != wanted:
-        raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")

@@ -5,37 +5,44 @@ others in a phase that is no message's. Places in a piece count from the message
 that blocks are where they are in the message: the piece begins at the length so far.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.limits import EVERY, GREATEST_OTHER, GREATEST_TEXT
-from ghashgen.verify.core.linear import Case
+from ghashgen.algebra.ops.forms import Form, constant, variable
+from ghashgen.verify.core.limits import (
+    DONE,
+    EVERY,
+    GREATEST_OTHER,
+    GREATEST_TEXT,
+    MISPLACED,
+    REFUSED,
+)
+from ghashgen.verify.core.linear import Case, Fork, equal_or_not
 from ghashgen.verify.core.numbers import Number, combined, unknown
-from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
-from ghashgen.verify.meaning.counters import KEPT, Counters
-from ghashgen.verify.meaning.function import Buffer, Function
-from ghashgen.verify.meaning.hashing import STATE
-from ghashgen.verify.meaning.letters import MASK
+from ghashgen.verify.meaning.buffers import NUMBER_BYTES, Buffer, Left
+from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.hashing import Hashing, Sums, size_of
+from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.letters import IV, KEPT, MASK, STATE
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.meaning.status import check_status, number_of, one_of
+from ghashgen.verify.meaning.status import one_of, outside
 from ghashgen.verify.rules.state import State
 
-STREAM, STREAM_BYTES, NUMBER_BYTES = "stream", 96, 8
-COUNTER_AT, MASK_AT, KEPT_AT, NUMBERS_AT, END_AT = 16, 32, 48, 64, 88
-"""Where the counter block, E_K(J_0), the kept keystream, the numbers and the last bytes are; X is
-at 0."""
+STREAM, STREAM_BYTES = "stream", 96
+COUNTER_AT, MASK_AT, KEPT_AT, NUMBERS_AT = 16, 32, 48, 64
+"""Where the counter block, E_K(J_0), the kept keystream and the numbers are; X is at 0."""
 
 AAD_DONE, TEXT_DONE, PHASE = "aad_done", "text_done", "phase"
 """Bytes of AAD and of text so far, and the phase."""
 
 NONE, ASSOCIATED, TEXT = range(3)
 """Phases: no message; AAD may come; text has."""
+
+MOST = {AAD_DONE: GREATEST_OTHER, TEXT_DONE: GREATEST_TEXT}
 
 NUMBERS = dict.fromkeys((AAD_DONE, TEXT_DONE, PHASE), (0, EVERY))
 HELD = {name: (STREAM, NUMBERS_AT + NUMBER_BYTES * k) for k, name in enumerate(NUMBERS)}
@@ -51,91 +58,99 @@ PROMISED = (
 """The numbers of a state: of a message whose AAD or whose text comes, and those of none."""
 
 
-def is_associated(state: State) -> bool:
+def buffer(names: Names, counters: Counters | None) -> Buffer:
+    """Return the state as a function finds it; `counters` follow its counter block, if any do."""
+    terms, moves = names.terms, names.algebra.memory
+
+    def content(memory: Memory, at: Number) -> Lane | None:
+        """Return 16 bytes as they are at first; none for the numbers."""
+        if at == COUNTER_AT and counters is not None:
+            return counters.block(names.state.ghosts[TEXT_DONE])
+        if at == 0:
+            return terms.moves(terms.variable(STATE), moves)
+        letters = {COUNTER_AT: IV, MASK_AT: MASK, KEPT_AT: KEPT}
+        return terms.variable(letters[at]) if isinstance(at, int) and at in letters else None
+
+    return Buffer(Access.UPDATE, STREAM_BYTES, content)
+
+
+def _is_associated(state: State) -> bool:
     """Return whether AAD may come."""
     return one_of(state, PHASE, frozenset((ASSOCIATED,)))
 
 
-def is_message(state: State) -> bool:
-    """Return whether the state is that of a message."""
-    return one_of(state, PHASE, frozenset((ASSOCIATED, TEXT)))
-
-
-def begun(state: State, name: str) -> bool:
-    """Return whether a length so far ends within a block.
+def _inside(state: State, n: Number) -> int:
+    """Return how many bytes of its last block a length has.
 
     Raises:
         Fork: that depends on the unknowns.
     """
-    n = number_of(state, name)
-    inside = state.facts.low_bits(n, 4) if isinstance(n, Linear) else n % BLOCK_BYTES
-    return inside != 0
+    return state.facts.low_bits(n, 4) if isinstance(n, Linear) else n % BLOCK_BYTES
 
 
-@dataclass
-class Stream:
-    """The state as a function finds it, and as it leaves it."""
-
-    names: Names
-    counters: Counters | None = None
-    """What follows the counter block, if it changes."""
-    buffer: Buffer = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.buffer = Buffer(Access.UPDATE, STREAM_BYTES, self.content)
-
-    def content(self, memory: Memory, at: Number) -> Lane | None:
-        """Return 16 bytes as they are at first; none for the numbers."""
-        terms, moves = self.names.terms, self.names.algebra.memory
-        if at == COUNTER_AT and self.counters is not None:
-            return self.counters.block(number_of(self.names.state, TEXT_DONE))
-        if at == 0:
-            return terms.moves(terms.variable(STATE), moves)
-        letters = {COUNTER_AT: "I", MASK_AT: MASK, KEPT_AT: KEPT}
-        return terms.variable(letters[at]) if isinstance(at, int) and at in letters else None
-
-    def check_refused(self, state: State, status: int, *others: str) -> None:
-        """Require a status, and that nothing has been written."""
-        check_status(state, status)
-        written = state.memory.written
-        before = {
-            at + k: (state.ghosts[name], k)
-            for name, (_, at) in HELD.items()
-            for k in range(NUMBER_BYTES)
-        }
-        if written[STREAM] != before or any(written[name] for name in others):
-            raise Refutation(Category.FUNCTION, "something is written, though the call is refused")
-
-    def check(
-        self, f: Function, state: State, cells: Mapping[int, Form], numbers: Mapping[str, Number]
-    ) -> None:
-        """Compare what is new behind X: some cells and numbers. Nothing else may be written.
-
-        Raises:
-            Refutation: they differ, or something is.
-        """
-        memory, left = state.memory, {*range(BLOCK_BYTES, NUMBERS_AT), *range(END_AT, STREAM_BYTES)}
-        for at, wanted in cells.items():
-            what = f"byte {at} of the state"
-            f.compare(f.held_in(state, STREAM, what, at), wanted, what)
-            left -= {*range(at, at + BLOCK_BYTES)}
-        if left & memory.written[STREAM].keys():
-            raise Refutation(Category.FUNCTION, "what stays in the state is written")
-        for name, (region, at) in HELD.items():
-            found = memory.load(Pointer(region, at), NUMBER_BYTES)
-            off: Number = 1
-            if isinstance(found, int | Linear):
-                off = combined(found, numbers.get(name, number_of(state, name)), -1)
-            if state.facts.equals(off, 0) is not True:
-                raise Refutation(Category.FUNCTION, f"{name}, in the state, is wrong")
+def padded(state: State, ended: bool) -> Sums:
+    """Return X where a begun block of AAD is full of zeros; at the end, one of text too."""
+    last = AAD_DONE if _is_associated(state) else TEXT_DONE if ended else ""
+    return ((STATE, int(last != "" and _inside(state, state.ghosts[last]) != 0)),)
 
 
-def check_cells(f: Function, state: State, cells: Sequence[Form]) -> None:
-    """Compare a whole state, 16 bytes at a time.
+def refused(state: State, hashing: Hashing) -> int | None:
+    """Return the status of a call that changes nothing, None for any other.
 
     Raises:
-        Refutation: it differs.
+        Fork: which it is depends on the unknowns.
     """
-    for k, wanted in enumerate(cells):
-        what = f"byte {BLOCK_BYTES * k} of the state"
-        f.compare(f.cell(state, STREAM, what, BLOCK_BYTES * k), wanted, what)
+    goes_on = hashing.start
+    turns = (ASSOCIATED,) if goes_on == AAD_DONE else (ASSOCIATED, TEXT)
+    if not one_of(state, PHASE, frozenset(turns)):
+        return MISPLACED
+    if not hashing.order:
+        return None
+    total = size_of(state.memory, hashing.order[0].buffer)
+    if outside(state, (total, 0, MOST[goes_on])):
+        return REFUSED
+    empty = goes_on == TEXT_DONE and _is_zero(state, state.ghosts["length"])
+    return DONE if empty else None
+
+
+def _is_zero(state: State, length: Number) -> bool | None:
+    zero = state.facts.equals(length, 0)
+    if zero is None and isinstance(length, Linear):
+        raise Fork("a piece of no bytes, or of some", equal_or_not(length))
+    return zero
+
+
+def at_start(state: State, initial: Initial) -> Iterator[Left]:
+    """Yield the state of a message of which nothing has come yet."""
+    counter = initial.counters.names.terms.form(initial.counters.block(0))
+    zeros = Form(128)
+    yield from _cells(zeros, counter, initial.mask(state), zeros, zeros, constant(ASSOCIATED, 128))
+
+
+def at_end() -> Iterator[Left]:
+    """Yield the state of a message that is over: zeros."""
+    return _cells(*[Form(128)] * (STREAM_BYTES // BLOCK_BYTES))
+
+
+def after(state: State, hashing: Hashing, counters: Counters) -> Iterator[Left]:
+    """Yield the state after a piece of a message; the rest of it stays."""
+    total = size_of(state.memory, hashing.order[0].buffer)
+    numbers = {name: state.ghosts[name] for name in NUMBERS} | {hashing.start: total}
+    yield Left(STREAM, 0, "the state", hashing.at_end(state))
+    if hashing.start == TEXT_DONE:
+        numbers[PHASE] = TEXT
+        inside = _inside(state, total)
+        last = combined(total, inside, -1)
+        block = counters.block(combined(last, BLOCK_BYTES if inside else 0))
+        yield _cell(COUNTER_AT, counters.names.terms.form(block))
+        yield _cell(KEPT_AT, counters.stream(last) if inside else variable(KEPT))
+    for name, (_, at) in HELD.items():
+        yield Left(STREAM, at, f"{name}, in the state,", numbers[name])
+
+
+def _cells(*wanted: Form) -> Iterator[Left]:
+    return (_cell(BLOCK_BYTES * k, form) for k, form in enumerate(wanted))
+
+
+def _cell(at: int, wanted: Form) -> Left:
+    return Left(STREAM, at, f"byte {at} of the state", wanted)

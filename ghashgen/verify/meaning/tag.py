@@ -3,16 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.machine.memory import Memory
-from ghashgen.verify.machine.regions import Access
-from ghashgen.verify.meaning.function import Buffer, Function
-from ghashgen.verify.meaning.lengths import Ended, Lengths
-from ghashgen.verify.meaning.letters import GIVEN
+from ghashgen.verify.meaning.buffers import Left
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.lengths import Lengths
 from ghashgen.verify.rules.state import State
 
 TAG_LENGTH = "tag_length"
@@ -22,24 +17,19 @@ RIGHT_TAG = "right tag"
 """The ghost that says which variable is the tag, where an assertion has a name for it."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Tag:
     """A message's tag, of what is hashed and the mask E_K(J_0)."""
 
     lengths: Lengths
-    hashing: Ended
+    hashing: Hashing
     mask: Callable[[State], Form]
 
-    def buffer(self, given: bool) -> Buffer:
-        """Return the buffer of a tag that is given, or of one that is to be written."""
-        terms = self.lengths.names.terms
-
-        def content(memory: Memory, at: Number) -> Lane | None:
-            return terms.variable(GIVEN) if given and at == 0 else None
-
-        return Buffer(
-            Access.READ if given else Access.WRITE, TAG_LENGTH if given else BLOCK_BYTES, content
-        )
+    def left(self, state: State) -> Left:
+        """Return that it is in its buffer."""
+        sum_, constant = self.lengths.ended(self.hashing, state)
+        memory = self.lengths.names.algebra.memory
+        return Left("tag", 0, "the tag", sum_, constant.moves(memory, 128) ^ self.mask(state))
 
     def form(self, state: State, form: Form) -> Form | None:
         """Return its polynomials, in the values that a form has; None: in none of them."""
@@ -53,14 +43,3 @@ class Tag:
         """Return whether a value is the tag, all 16 bytes of it, as it stands in memory."""
         form = self.lengths.names.terms.try_form(lane)
         return form is not None and form == self.form(state, form)
-
-    def check(self, f: Function, state: State) -> None:
-        """Compare what is written with it.
-
-        Raises:
-            Refutation: they differ.
-        """
-        found = f.form(f.cell(state, "tag", "the tag"), "the tag") ^ self.mask(state)
-        register = self.lengths.names.algebra.register
-        if not self.lengths.ends_form(found.moves(register, 128), self.hashing, state):
-            raise Refutation(Category.FUNCTION, "the tag is wrong")

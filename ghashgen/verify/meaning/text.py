@@ -7,20 +7,21 @@ nothing writes there again; behind it the state holds what has been written sinc
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form, Moves, variable
+from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, unknown, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
-from ghashgen.verify.core.values import Linear, UndecidedError, Value
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.values import Linear, UndecidedError
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, block_at, content, size_of
 from ghashgen.verify.meaning.names import Names, Partial
 from ghashgen.verify.rules.assertion import require_known
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
@@ -55,11 +56,11 @@ class Text:
         """Whether what is written is hashed."""
         return self.read is not self.hashed
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghost at the entry."""
         return {DONE: unknown(self.counters.begun) if self.counters.begun else 0}
 
-    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, Any]:
         """Return the ghost of an assertion: a multiple of 16 bytes.
 
         Raises:
@@ -70,12 +71,6 @@ class Text:
         if within(at, BLOCK_BYTES) != 0 and data != "length":
             raise unsupported("an output that ends within a block")
         return {DONE: at}
-
-    def done(self, ghosts: Mapping[str, object]) -> Number:
-        """Return up to where the output is right."""
-        at = ghosts[DONE]
-        assert isinstance(at, int | Linear)
-        return at
 
     # What is read.
 
@@ -131,58 +126,39 @@ class Text:
     def begun(self, state: State) -> bool:
         """Return whether any of it may have been written, now or before."""
         first = state.memory.regions[self.out].low
-        return self.done(state.ghosts) != first or bool(state.memory.written[self.out])
+        return state.ghosts[DONE] != first or bool(state.memory.written[self.out])
 
     def block(self, lane: Term) -> Lane:
         """Return a block of the output as what is hashed, in memory or in a register, by name.
 
         In a sum of linear functions, part by part.
         """
-        return self.names.once(("text", lane), lambda: self._block(lane))
+        return self.names.part_by_part("text", lane, self._block)
 
-    def _block(self, lane: Term) -> Lane:
-        if lane.deps & (OPAQUE | CALLER):
-            return lane
+    def _block(self, lane: Term) -> Lane | None:
         # Bytes of a partial block may have been taken one by one.
         alone = Partial(self.read.letter, 0, 0).bytes
         texts = [n for n in self.variables.of(lane) if n.startswith((self.read.letter, alone))]
-        if not texts:
-            return lane
-        if len(texts) == 1:
-            at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
-            mask, facts = 0, self.names.state.facts
-            # The name of a block stays where an unknown in it becomes a number.
-            if all(u in facts.ranges for u, _ in parts(at)[1]):
-                with suppress(UndecidedError):
-                    mask = block_at(self.read, self.names.state.memory, at).mask
-            moved = None
-            if mask > 0:
-                with suppress(Refutation):  # A keystream that is not known names nothing.
-                    moved = self._moved(lane, self.wanted(at, mask, texts[0]))
-            if moved is not None:
-                name = self.names.terms.variable(self.hashed.name(at))
-                return self.names.terms.moves(name, moved) if moved else name
-        return self.names.rebuilt(lane, self.block)
-
-    def _moved(self, lane: Term, wanted: Form) -> Moves | None:
-        """Return how a value is a block of the output: in memory, in a register, or it is none."""
-        moves = self.names.algebra
-
-        def find() -> Moves | None:
-            form = self.names.terms.try_form(lane)
-            if form is None or form == wanted:
-                return None if form is None else moves.memory
-            # Bytes are moved only if it may be: of the same variables.
-            alike = form.linear.keys() == wanted.linear.keys()
-            return () if alike and form == wanted.moves(moves.register, 128) else None
-
-        return self.names.always(("moved", lane, id(wanted)), find)
+        if len(texts) != 1:
+            return None if texts else lane
+        at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
+        mask, facts = 0, self.names.state.facts
+        # The name of a block stays where an unknown in it becomes a number.
+        if all(u in facts.ranges for u, _ in parts(at)[1]):
+            with suppress(UndecidedError):
+                mask = block_at(self.read, self.names.state.memory, at).mask
+        if mask > 0:
+            with suppress(Refutation):  # A keystream that is not known names nothing.
+                wanted = self.wanted(at, mask, texts[0])
+                return self.names.as_name(lane, wanted, self.hashed.name(at))
+        return None
 
     # How far it is right.
 
-    def folded(self, state: State, to: Mapping[str, object], where: str) -> set[int]:
+    def folded(self, arrival: Arrival) -> set[int]:
         """Check what is written up to where an assertion says, and return it."""
-        at, end, memory = self.done(state.ghosts), self.done(to), state.memory
+        state, where = arrival.state, arrival.where
+        at, end, memory = state.ghosts[DONE], arrival.to[DONE], state.memory
         distance = combined(end, at, -1)
         if (least := state.facts.least(distance)) == state.facts.greatest(distance):
             distance = least
@@ -239,7 +215,7 @@ class Text:
             Refutation: it is wrong.
         """
         memory = state.memory
-        at = self.done(state.ghosts)
+        at = state.ghosts[DONE]
         left = combined(size_of(memory, self.read.buffer), at, -1)
         if isinstance(left, Linear):
             state.facts.near(left)
@@ -248,11 +224,9 @@ class Text:
         if memory.written[self.out].keys() - right:
             raise Refutation(Category.FUNCTION, "more is written than the output")
 
-    def instance(
-        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
-    ) -> None:
+    def instance(self, arrival: Arrival) -> None:
         """Check that the output is right up to a place (where nothing is written, too)."""
-        self.folded(state, to, where)
-        left = combined(size_of(state.memory, self.read.buffer), self.done(to), -1)
-        if not state.facts.shows(left):
-            raise unsupported(where + "an output beyond its end")
+        self.folded(arrival)
+        size = size_of(arrival.state.memory, self.read.buffer)
+        if not arrival.state.facts.shows(combined(size, arrival.to[DONE], -1)):
+            raise unsupported(arrival.where + "an output beyond its end")

@@ -28,10 +28,9 @@ from ghashgen.verify.machine.memory import STACK
 from ghashgen.verify.machine.target import Decoded
 from ghashgen.verify.machine.wipe import check_wiped
 from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
-from ghashgen.verify.rules.divided import Answered, Divided
 from ghashgen.verify.rules.entry import blank, entered
 from ghashgen.verify.rules.meaning import Meaning, facts_of
-from ghashgen.verify.rules.state import State, own
+from ghashgen.verify.rules.state import Arrival, State, own
 from ghashgen.verify.rules.values import value_of
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
@@ -103,35 +102,30 @@ class Checker:
             self.runs += 1
             if self.runs > MOST_RUNS:
                 raise unsupported("more cases than any kernel needs", self.terms.at)
-            state, address, begun = work.pop()
-            try:
-                address, begun = self._advance(state, address, begun, source)
-            except Answered as answered:
-                work += [(case, answered.at, True) for case in answered.cases]
-            except Divided as divided:
-                work += [(s, divided.at, divided.begun) for s in state.each(divided.question.cases)]
+            work += self._advance(*work.pop(), source)
 
     def _advance(
         self, state: State, address: int, begun: bool, source: Assertion | None
-    ) -> tuple[int, bool]:
-        """Run one case to a cut or a return; `begun`: it is not to be cut where it stands."""
+    ) -> list[tuple[State, int, bool]]:
+        """Run one case to a cut or a return; return the cases in which it goes on from before.
+
+        `begun`: it is not to be cut where it stands.
+        """
         self.meaning.entering(state)
         for _ in range(self.most):
-            if address == END or (not begun and address in self.at):
-                try:
-                    if address == END:
-                        self._end(state)
-                    else:
-                        self.arrive(state, address, source)
-                except Fork as question:
-                    raise Divided(question, address, False) from None
-                return address, begun
+            cut = not begun and address in self.at
             try:
+                if address == END:
+                    self._end(state)
+                    return []
+                if cut:
+                    self.arrive(state, address, source)
+                    return []
                 address = self.step(state, address)
             except Fork as question:
-                raise Divided(question, address, True) from None
+                return [(case, address, not cut) for case in state.each(question.cases)]
             except SecretCondition as asked:
-                raise Answered(self.answers(state, asked), address) from None
+                return [(case, address, True) for case in self.answers(state, asked)]
             begun = False
         raise unsupported(f"no cut within {self.most} instructions", address)
 
@@ -322,9 +316,10 @@ class Checker:
             name: replaced(ghost, to) if isinstance(ghost, int | Linear) else ghost
             for name, ghost in ghosts.items()
         }
+        arrival = Arrival(state, moved, bound, where)
         for region, written in memory.written.items():
             left = written.keys() - said[region]
-            if left and (left := left - meaning.settled(state, region, moved, where)):
+            if left and (left := left - meaning.settled(arrival, region)):
                 at = memory.place(min(left))
                 raise unsupported(where + f"byte {at} of {region} is written and left out")
         if a.public_flags and m.flags.secret:
@@ -333,7 +328,7 @@ class Checker:
             raise unsupported(where + "upper halves are in use")
         if len(memory.returns) != bool(self.target.return_bytes):
             raise unsupported(where + "inside a call")
-        meaning.instance(state, a, moved, bound)
+        meaning.instance(arrival)
         self._descend(state, a, source, to)
 
     def _equal(self, a: Value, b: Value) -> bool:

@@ -1,16 +1,14 @@
 """What the rules ask of a specification."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Value
-from ghashgen.verify.rules.assertion import Assertion
 from ghashgen.verify.rules.entry import Call
-from ghashgen.verify.rules.state import State
+from ghashgen.verify.rules.state import Arrival, State
 
 
 class Meaning(Protocol):
@@ -31,12 +29,10 @@ class Meaning(Protocol):
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called where its numbers are these."""
 
-    def begin(self) -> dict[str, object]:
+    def begin(self) -> dict[str, Any]:
         """Return the ghosts at the entry."""
 
-    def ghosts(
-        self, data: Mapping[str, object], unknowns: Mapping[str, object]
-    ) -> dict[str, object]:
+    def ghosts(self, data: Mapping[str, Any], unknowns: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ghosts that an assertion states.
 
         Raises:
@@ -49,10 +45,8 @@ class Meaning(Protocol):
     def canonical(self, lane: Lane) -> Lane:
         """Return a lane with names for what has definitions in it."""
 
-    def settled(self, state: State, region: str, to: Mapping[str, object], where: str) -> set[int]:
+    def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return the written bytes of a buffer that an assertion may leave out: they are right.
-
-        `to` are the assertion's ghosts, in the state's unknowns.
 
         Raises:
             Refutation: they are not.
@@ -68,16 +62,8 @@ class Meaning(Protocol):
             Refutation: there is no such term.
         """
 
-    def instance(
-        self,
-        state: State,
-        assertion: Assertion,
-        to: Mapping[str, object],
-        bound: Mapping[str, Value],
-    ) -> None:
-        """Check that a state's ghosts are what an assertion says, its unknown values being `bound`.
-
-        `to` are the assertion's ghosts, in the state's unknowns.
+    def instance(self, arrival: Arrival) -> None:
+        """Check that a state's ghosts are what an assertion says.
 
         Raises:
             Refutation: they are not.

@@ -9,6 +9,7 @@ from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number, replaced, unknown
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.core.variables import renumbered
@@ -23,7 +24,7 @@ class State:
     """A machine and its ghosts; the facts stand in its memory."""
 
     machine: Machine
-    ghosts: dict[str, object]
+    ghosts: dict[str, Any]
     label: str
     """The assertion that it began as."""
     origin: dict[str, Number]
@@ -125,6 +126,29 @@ class State:
         }
         self.origin = {u: replaced(a, values) for u, a in self.origin.items()}
         return self
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A state that comes to an assertion."""
+
+    state: State
+    to: Mapping[str, Any]
+    """The assertion's ghosts, in the state's unknowns."""
+    bound: Mapping[str, Value]
+    """What its unknown values are."""
+    where: str
+
+    def value(self, variable: str) -> Lane:
+        """Return what an unknown value is whose variable a ghost names.
+
+        Raises:
+            Refutation: it is none, or is a number or an address.
+        """
+        value = self.bound.get(variable.removeprefix("u"))
+        if not isinstance(value, int | Term) or variable[:1] != "u":
+            raise unsupported(self.where + f"a ghost of {variable}, which is no unknown value")
+        return value
 
 
 def _flags(flags: Flags, values: Mapping[str, Number]) -> Flags:

@@ -13,7 +13,6 @@ from math import gcd
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import MOST_CASES, Facts
 from ghashgen.verify.core.numbers import Number, combined, linear, parts, times, unknown
-from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.state import State
 
 NAMES = ("q", "a", "b", "d", "e")
@@ -37,7 +36,7 @@ class Basis:
     def __init__(self, states: Sequence[State], numbers: Sequence[str]) -> None:
         self.states = states
         self.numbers = list(numbers)
-        self.values = {name: [number_of(s, name) for s in states] for name in numbers}
+        self.values = {name: [s.ghosts[name] for s in states] for name in numbers}
         self.units: dict[str, int] = dict.fromkeys(numbers, 1)
         self.names = [n for n in NAMES if n not in self.values]
         self._known: dict[tuple[Number, ...], Number | None] = {}

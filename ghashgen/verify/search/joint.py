@@ -29,7 +29,7 @@ class Joint(Sample):
         for name in self.meaning.numbers:
             for k in (1, 8, -1):
                 rest = {
-                    combined(v, times(s.ghosts[name], k), -1)  # type: ignore[arg-type]
+                    combined(v, times(s.ghosts[name], k), -1)
                     for v, s in zip(values, self.states, strict=True)
                 }
                 if len(rest) == 1 and isinstance(c := rest.pop(), int):
@@ -128,7 +128,7 @@ class Joint(Sample):
             except (Refutation, UndecidedError):
                 return False
             found = self.names.recognised(v)
-            if found is None or {(n, m + power): 1 for n, m in found} != wanted:
+            if found is None or {(n, m + power) for n, m in found} != wanted:
                 return False
         return True
 

@@ -26,7 +26,6 @@ from ghashgen.verify.core.numbers import (
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
-from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -83,12 +82,12 @@ class Piece:
         """Return where whole blocks begin."""
         if "b" in state.origin:
             return times(state.origin["b"], BLOCK_BYTES)
-        done = number_of(state, self.done)
+        done = state.ghosts[self.done]
         return combined(done, -(within(done, BLOCK_BYTES) or 0) % BLOCK_BYTES)
 
     def end(self, state: State) -> Number:
         """Return where the piece ends."""
-        return combined(number_of(state, self.done), number_of(state, self.size))
+        return combined(state.ghosts[self.done], state.ghosts[self.size])
 
     def whole(self, state: State) -> Number:
         """Return the bytes of whole blocks."""
@@ -99,7 +98,7 @@ class Piece:
         """Return the numbers that others are sums of."""
         out: dict[Number, Number] = {FIRST: self.first(state)}
         for u in self.numbers:
-            out[unknown(u)] = number_of(state, u)
+            out[unknown(u)] = state.ghosts[u]
         return out
 
 
@@ -210,7 +209,7 @@ class Search:
             for to, s in cases(self.checker, state, self.entry, elsewhere | {at})
             if to == at
         ]
-        places = [within(number_of(s, self.piece.done), BLOCK_BYTES) for s in arrived]
+        places = [within(s.ghosts[self.piece.done], BLOCK_BYTES) for s in arrived]
         if not arrived or None in places:
             return None
         ways = []

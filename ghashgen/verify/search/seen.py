@@ -95,7 +95,7 @@ class Sight:
         while work:
             name = work.pop()
             if name in self.meaning.names.defined:
-                work += self.meaning.names.defined[name]
+                work += [v for v, _ in self.meaning.names.defined[name]]
             else:
                 out.add(name)
         return out
@@ -106,7 +106,8 @@ class Sight:
             written = state.memory.written[name]
             if written:
                 return combined(state.memory.place(max(written)), 1)
-            return output.done(state.ghosts)
+            done: Number = state.ghosts[output.name]
+            return done
         return 0
 
     def _find_hashed(self, seen: Seen, begun: list[str]) -> bool:
@@ -117,7 +118,7 @@ class Sight:
             found = names.recognised(names.named(seen.values[name]))
             if found is None:
                 return False
-            sums[name] = dict(found)
+            sums[name] = found
         last = len(hashing.order) - 1
         end = last, size_of(state.memory, hashing.order[last].buffer)
         for of, at in (end, *self._candidates(seen)):
@@ -129,7 +130,7 @@ class Sight:
                 name: power
                 for name, found in sums.items()
                 for power in (0, 1)
-                if {(n, m + power): 1 for n, m in found} == wanted
+                if {(n, m + power) for n, m in found} == wanted
             }
             if len(behind) == len(sums):
                 seen.hashed, seen.sums = (of, at), behind

@@ -66,7 +66,7 @@ class Rest(Sample):
         found = replaced(values[0], {TURN: combined(unknown(TURN), shift)})
         for value, one in zip(values, self.arrivals, strict=True):
             here = {LENGTH: one.state.ghosts[LENGTH], TURN: self.groups(one)}
-            if replaced(found, here) != value:  # type: ignore[arg-type]
+            if replaced(found, here) != value:
                 return None
         return found
 
@@ -77,7 +77,7 @@ class Rest(Sample):
         lows, highs = [], []
         for one in self.arrivals:
             here = {LENGTH: one.state.ghosts[LENGTH], TURN: self.groups(one)}
-            mine = replaced(left, here)  # type: ignore[arg-type]
+            mine = replaced(left, here)
             lows.append(one.state.facts.least(mine))
             highs.append(one.state.facts.greatest(mine))
         most = self.meaning.numbers[LENGTH][1]

@@ -13,7 +13,7 @@ from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
-from ghashgen.verify.meaning.lengths import LENGTHS, LENGTHS_TERM
+from ghashgen.verify.meaning.letters import LENGTHS
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -253,7 +253,7 @@ class Together:
                     return None
                 (letter,) = letters
                 if letter == LENGTHS and all(x is first for x in values):
-                    return ["t", LENGTHS_TERM]
+                    return ["t", "lengths"]
                 if letter not in self.letters:
                     return None
                 n = self.basis.fitted([parse(x.args[0][1:]) for x in values])

@@ -20,7 +20,6 @@ from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.letters import COUNTER, IV
-from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
@@ -67,7 +66,7 @@ class Values:
         self.variables = Variables(self.terms)
         self.values: dict[Term, str] = {}
         """Values that are unknown from here on, and their names."""
-        self.sums: dict[str, tuple[dict[tuple[str, int], int], ...]] = {}
+        self.sums: dict[str, tuple[frozenset[tuple[str, int]], ...]] = {}
 
     def _active(self) -> tuple[Hashing, Blocks]:
         """Return what is hashed in this loop: the buffer whose length falls."""
@@ -86,7 +85,8 @@ class Values:
         for name, output in self.meaning.outputs.items():
             written = state.memory.written[name]
             if not written:
-                return output.done(state.ghosts)
+                done: Number = state.ghosts[output.name]
+                return done
             return combined(state.memory.place(max(written)), 1)
         return 0
 
@@ -95,8 +95,7 @@ class Values:
         ends = [self._written(state) for state in self.states]
         if "length" in self.meaning.numbers and any(end != 0 for end in ends):
             left = [
-                combined(number_of(s, "length"), n, -1)
-                for s, n in zip(self.states, ends, strict=True)
+                combined(s.ghosts["length"], n, -1) for s, n in zip(self.states, ends, strict=True)
             ]
             if all(s.facts.equals(n, 0) for s, n in zip(self.states, left, strict=True)):
                 return "length"
@@ -252,8 +251,7 @@ class Values:
         return None
 
     def _sum(self, lane: Any) -> Any:
-        found = self.names.recognised(lane)
-        return None if found is None else dict(found)
+        return self.names.recognised(lane)
 
     def _blocks(self, term: Term) -> list[Number]:
         letter = self.blocks.letter
@@ -266,7 +264,7 @@ class Values:
         while work:
             name = work.pop()
             if name in self.names.defined:
-                work += self.names.defined[name]
+                work += [v for v, _ in self.names.defined[name]]
             else:
                 out.add(name)
         return out

@@ -5,19 +5,51 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.meaning.letters import ROUND_KEY
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.meaning import aes
+from ghashgen.verify.meaning.algebra import ROUND_KEY
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.statements.hash import check_table
 
 Cell = tuple[str, int] | None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Keyed:
-    """A statement with the size of a key and the cells of a table."""
+    """A statement with the size of a key. `table_align` is the alignment in bytes that the caller
+    guarantees; `cells[c]` is what stands at byte 16·c of the table, or None for nothing.
 
+    Raises:
+        GhashgenError: it makes no sense.
+    """
+
+    operations: ClassVar[Mapping[str, tuple[str, ...]]]
+    """The operations of its family, each with its parameters."""
+    name: str
+    abi: str
     key_bits: int
+    blocks: int
     cells: tuple[Cell, ...]
+    table_bytes: int
+    functions: tuple[Any, ...]
+    table_align: int = 16
+    wipe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.key_bits not in {8 * size for size in ROUNDS}:
+            raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
+        held = set(self.round_keys.values())
+        if held != set(range(self.rounds + 1)):
+            raise GhashgenError(
+                f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
+                f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
+            )
+        check_table(self)
 
     @property
     def key_bytes(self) -> int:
@@ -35,20 +67,15 @@ class Keyed:
         cells = enumerate(self.cells)
         return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == ROUND_KEY}
 
-    def check_keys(self) -> None:
-        """Check that the table has every round key.
+    def meaning(self, function: Any) -> Function:
+        """Return what one of the functions means, whether input and output are two buffers or one.
 
         Raises:
-            GhashgenError: it has not, or there is no such key.
+            Refutation: it has no meaning here.
         """
-        if self.key_bits not in {8 * size for size in ROUNDS}:
-            raise GhashgenError(f"a key of {self.key_bits} bits", "AES keys have 128, 192 or 256")
-        held = set(self.round_keys.values())
-        if held != set(range(self.rounds + 1)):
-            raise GhashgenError(
-                f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
-                f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
-            )
+        if function.operation not in self.operations:
+            raise unsupported(f"no rules of the checker cover {function.operation}")
+        return aes.meaning_of(self, function)
 
 
 def round_key(text: str) -> Cell:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.meaning import ctr
-from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.statements import hash as hashes
 from ghashgen.verify.statements.aes import Cell, Keyed, round_key
 
@@ -27,35 +26,13 @@ class CtrFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CtrSpec(Keyed):
-    """A kernel's statement. `table_align` is the alignment in bytes that the caller guarantees.
+    """A kernel's statement."""
 
-    Raises:
-        GhashgenError: it makes no sense.
-    """
-
-    name: str
-    abi: str
-    key_bits: int
-    blocks: int
-    cells: tuple[Cell, ...]
-    table_bytes: int
-    functions: tuple[CtrFunction, ...]
-    table_align: int = 16
-    wipe: bool = False
-
-    def __post_init__(self) -> None:
-        self.check_keys()
-        hashes.check_table(self)
-
-    def meaning(self, function: CtrFunction) -> Function:
-        """Return what one of the functions means, whether input and output are two buffers or one.
-
-        Raises:
-            Refutation: it has no meaning here.
-        """
-        return ctr.meaning_of(self, function)
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
+    order: ClassVar[Order] = Order.REFLECTED
+    """Blocks are read in one order of their bits or the other: nothing depends on it."""
 
 
 def parse_cell(text: str) -> Cell:

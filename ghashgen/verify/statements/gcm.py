@@ -6,12 +6,9 @@ table's cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.verify.meaning import operations
-from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.statements import hash as hashes
 from ghashgen.verify.statements.aes import Cell, Keyed, round_key
 
@@ -34,7 +31,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     **{name: hashes.OPERATIONS[name] for name in ("update", "power", "combine")},
 }
 """The operations, each with its parameters in the order of this package's own interface.
-`ghashgen.verify.meaning.operations` says what they mean.
+`ghashgen.verify.meaning.aes` says what they mean.
 """
 
 
@@ -45,55 +42,16 @@ class GcmFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GcmSpec(Keyed):
-    """A kernel's statement: functions, calling convention, key, bit order, table.
+    """A kernel's statement: also the bit order, and cells of the powers of the hash subkey."""
 
-    `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), or None for nothing.
-    `table_align` is the alignment in bytes that the caller guarantees.
-
-    Raises:
-        GhashgenError: it makes no sense.
-    """
-
-    name: str
-    abi: str
-    key_bits: int
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
     order: Order
-    blocks: int
-    cells: tuple[Cell, ...]
-    table_bytes: int
-    functions: tuple[GcmFunction, ...]
-    table_align: int = 16
-    wipe: bool = False
 
     def __post_init__(self) -> None:
-        self.check_keys()
-        # For its refusals.
-        _ = self.hash
-
-    @cached_property
-    def hash(self) -> hashes.KernelSpec:
-        """The claims about GHASH: the cells of the hash subkey's powers."""
-        return hashes.KernelSpec(
-            name=self.name,
-            abi=self.abi,
-            order=self.order,
-            blocks=self.blocks,
-            cells=tuple(None if k in self.round_keys else c for k, c in enumerate(self.cells)),
-            table_bytes=self.table_bytes,
-            functions=(),
-            table_align=self.table_align,
-            wipe=self.wipe,
-        )
-
-    def meaning(self, function: GcmFunction) -> Function:
-        """Return what one of the functions means, whether input and output are two buffers or one.
-
-        Raises:
-            Refutation: it has no meaning here.
-        """
-        return operations.meaning_of(self, function)
+        super().__post_init__()
+        hashes.check_cells(cell for k, cell in enumerate(self.cells) if k not in self.round_keys)
 
 
 def parse_cell(text: str) -> Cell:

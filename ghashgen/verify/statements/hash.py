@@ -8,7 +8,7 @@ not emit: `ghashgen.check.statements` reads it from a file.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -109,6 +109,21 @@ def check_table(spec: Any) -> None:
         )
 
 
+def check_cells(cells: Iterable[tuple[str, int] | None]) -> None:
+    """Check what a table is said to hold of the powers of H.
+
+    Raises:
+        GhashgenError: there is no such cell.
+    """
+    for cell in cells:
+        if cell is not None and cell != (ZERO, 0):
+            kind, power = cell
+            if kind.partition("/")[0] not in KINDS or power < 1:
+                raise GhashgenError(
+                    f"no table entry {kind}{power}", f"kinds are {', '.join(KINDS)}"
+                )
+
+
 @dataclass(frozen=True)
 class KernelSpec:
     """A kernel's statement: functions, calling convention, bit order, table.
@@ -132,13 +147,7 @@ class KernelSpec:
         check_table(self)
         if self.op not in OPS:
             raise GhashgenError(f"no op {self.op!r}", f"ops are {', '.join(OPS)}")
-        for cell in self.cells:
-            if cell is None or cell == (ZERO, 0):
-                continue
-            if cell[0].partition("/")[0] not in KINDS or cell[1] < 1:
-                raise GhashgenError(
-                    f"no table entry {cell[0]}{cell[1]}", f"kinds are {', '.join(KINDS)}"
-                )
+        check_cells(self.cells)
         if not any(self.cells) and any(f.operation == "init" for f in self.functions):
             raise GhashgenError(
                 f"{self.name}: init, but the statement says nothing of the table",

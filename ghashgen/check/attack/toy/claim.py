@@ -1,7 +1,7 @@
 """What a small program is said to leave, for the rules and for one run of it."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
@@ -14,10 +14,10 @@ from ghashgen.verify.core.values import Linear
 from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access
 from ghashgen.verify.meaning.algebra import Algebra
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.buffers import Buffer, End, Left
+from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Blocks
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.meaning.status import check_status
 from ghashgen.verify.rules.state import State
 
 NAME = "toy"
@@ -94,9 +94,7 @@ def meaning(claim: Claim, lengths: tuple[int, int]) -> Function:
     def content(blocks: Blocks, memory: Memory, at: Number) -> Lane | None:
         return terms.variable(blocks.name(at)) if within(at, BLOCK_BYTES) == 0 else None
 
-    def finish(f: Function, state: State) -> None:
-        if claim.status is not None:
-            check_status(state, claim.status)
+    def left(state: State) -> Iterator[Left]:
         length = state.ghosts["length"]
         assert isinstance(length, int | Linear)
         for (region, at), sum_ in claim.blocks.items():
@@ -110,8 +108,7 @@ def meaning(claim: Claim, lengths: tuple[int, int]) -> Function:
             wanted = Form(128)
             for place in sum_:
                 wanted ^= variable(block(*place))
-            what = f"{region} + {at}"
-            f.compare(f.held_in(state, region, what, at), wanted, what)
+            yield Left(region, at, f"{region} + {at}", wanted)
 
     return Function(
         NAME, "sysv", False, ("state", "area", "length"), names,
@@ -119,5 +116,6 @@ def meaning(claim: Claim, lengths: tuple[int, int]) -> Function:
             "state": Buffer(Access.UPDATE, STATE_BYTES, lambda m, at: content(STATE, m, at)),
             "area": Buffer(Access.UPDATE, "length", lambda m, at: content(AREA, m, at)),
         },
-        {"length": lengths}, (), (STATE, AREA), finish, result_bits=32,
+        {"length": lengths}, (), (STATE, AREA),
+        lambda state: End(claim.status, left(state)), result_bits=32,
     )  # fmt: skip

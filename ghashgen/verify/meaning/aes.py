@@ -1,0 +1,270 @@
+"""The functions of AES-CTR and AES-GCM: init, and all that works on a message or on a piece of it.
+
+What a function means follows from what it is passed. With an IV, J_0 begins the counters and masks
+the tag. A text is encrypted into the output; AAD and ciphertext are hashed. A tag is written, or is
+compared with the one that is given. With the state of a message in pieces the function goes on from
+there (docs/gcm-streams.md).
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import variable
+from ghashgen.verify.core.limits import (
+    DONE,
+    EVERY,
+    GREATEST_LENGTH,
+    GREATEST_OTHER,
+    GREATEST_TEXT,
+    REFUSED,
+    TAGS,
+)
+from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.numbers import unknown
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.machine.regions import Access
+from ghashgen.verify.meaning import stream
+from ghashgen.verify.meaning.algebra import ROUND_KEY, Algebra
+from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.buffers import Buffer, End, Left, holding, reading
+from ghashgen.verify.meaning.cipher import boxes, encrypted, expanded
+from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.function import Function, Part, claim
+from ghashgen.verify.meaning.hash import of_names, table_left, table_of
+from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
+from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.letters import AAD, CIPHERTEXT, GIVEN, KEY_LETTER, MASK, STATE, TEXT
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.status import one_of, outside
+from ghashgen.verify.meaning.stream import AAD_DONE, STREAM, STREAM_BYTES, TEXT_DONE
+from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
+from ghashgen.verify.meaning.text import Text
+from ghashgen.verify.rules.state import State
+
+LIMITS = {
+    "iv_length": (1, GREATEST_OTHER),
+    "aad_length": (0, GREATEST_OTHER),
+    "length": (0, GREATEST_TEXT),
+}
+"""The lengths in bytes that SP 800-38D has a meaning for."""
+
+ENCRYPTING = ("encrypt", "seal", "encrypt_more")
+"""The operations that hash what they write."""
+
+OF_A_HASH = ("update", "power", "combine")
+"""The operations that mean what they mean of a hash, under the subkey E_K(0)."""
+
+
+def meaning_of(spec: Any, function: Any) -> Function:
+    """Return what a function means, whether its input and output are two buffers or one.
+
+    Raises:
+        Refutation: the rules do not cover the function.
+    """
+    names = Names(Algebra(spec.order), (boxes().kind,))
+    if function.operation in OF_A_HASH:
+        return of_names(spec, function, names)
+    if (function.length_multiple, function.length_unit) != (1, 1):
+        raise unsupported(f"the checker knows {function.operation} of any number of bytes only")
+    if function.operation == "init":
+        return _init(spec, function, names)
+    return Message(spec, function, names).meaning()
+
+
+def _init(spec: Any, function: Any, names: Names) -> Function:
+    """Return what init means: round keys (FIPS 197, 5.2), and the table of the subkey E_K(0)."""
+    terms = names.terms
+    lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
+    keys = expanded(terms, lanes, spec.key_bytes)
+    subkey = terms.form(encrypted(terms, 0, keys))
+    found: dict[Term, bool] = {}
+
+    def named(lane: Term) -> Lane:
+        """Return the subkey by its name, whose powers are then known by theirs."""
+        # A product is not E_K(0), and may have a large form.
+        if names.has_product(lane):
+            return lane
+        if lane not in found:
+            found[lane] = terms.try_form(lane) == subkey
+        return terms.entry("subkey", 1) if found[lane] else lane
+
+    def left(state: State) -> Iterator[Left]:
+        """Yield what the cells of the table are: the round keys, then what comes of the subkey."""
+        for index, number in spec.round_keys.items():
+            form = terms.form(keys[number])
+            yield Left("table", BLOCK_BYTES * index, f"round key {number}", form)
+        powers = [None if k in spec.round_keys else cell for k, cell in enumerate(spec.cells)]
+        if any(powers) and not any(found.values()):
+            said = f"no value is E_K(0), {spec.rounds} rounds of AES of a block of zeros"
+            raise Refutation(Category.FUNCTION, f"the hash subkey is wrong: {said}")
+        yield from table_left(names, powers)
+
+    names.special = (named,)
+    # Every value is named when it is written, and a product of any other has no name.
+    terms.factors = lambda a, b: (a, b)
+    buffers = {
+        "table": table_of(names, spec, making=True),
+        "key": Buffer(Access.READ, spec.key_bytes, holding(lanes)),
+    }
+    return Function(
+        *claim(spec, function),
+        names,
+        buffers,
+        {},
+        (),
+        (),
+        lambda state: End(left=left(state)),
+        vectors_named=True,
+    )
+
+
+class Message:
+    """A function of a message, of its text or of a piece of it: what is followed through it."""
+
+    def __init__(self, spec: Any, function: Any, names: Names) -> None:
+        self.given, operation = frozenset(function.parameters), function.operation
+        self.spec, self.function, self.names = spec, function, names
+        keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
+
+        self.initial = Initial(names, keys)
+        self.counters = Counters(names, keys)
+        if self.begins:
+            self.counters, names.terms.name = self.initial.counters, self.initial.named
+        elif self.goes_on:
+            self.counters = Counters(names, keys, unknown(TEXT_DONE), TEXT_DONE)
+
+        # What AES-CTR reads has names. What it writes needs none: nothing hashes it.
+        hashed = Blocks(TEXT if operation == "crypt" else CIPHERTEXT, "input")
+        read = Blocks(TEXT, "input") if operation in ENCRYPTING else hashed
+        self.text = Text(names, self.counters, read, hashed)
+
+        self.aad, so_far = Blocks(AAD, "aad"), ("aad_length", "length")
+        order = tuple(blocks for blocks in (self.aad, hashed) if blocks.buffer in self.given)
+        self.hashing = Hashing(names, order if operation != "crypt" else ())
+        if self.goes_on:
+            so_far = (AAD_DONE, TEXT_DONE)
+            self.hashing.start = so_far["aad" not in self.given]
+            if "aad" not in self.given:
+                self.hashing.first = partial(stream.padded, ended=not order)
+        else:
+            self.hashing.ends = {"input": "length"}
+            self.hashing.first = () if self.begins else self.hashing.first
+
+        lengths, mask = Lengths(names, so_far, "x"), lambda state: variable(MASK)
+        self.tag = Tag(lengths, self.hashing, self.initial.mask if self.begins else mask)
+        self.answer = Answer(self.tag, self.text if self.begins else None)
+        hooks = (
+            (self.initial.lengths.named, self.begins),
+            (lengths.named, "tag" in self.given),
+            (self.text.block, self.text.encrypting),
+        )
+        names.special = tuple(hook for hook, used in hooks if used)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the message begins: its IV is given."""
+        return "iv" in self.given
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the message began in an earlier call."""
+        return STREAM in self.given and not self.begins
+
+    @property
+    def asks(self) -> bool:
+        """Whether the tag is given, and the status says if it is right."""
+        return TAG_LENGTH in self.given
+
+    def meaning(self) -> Function:
+        """Return what the function means."""
+        given, initial, answers = self.given, self.initial, self.begins or self.goes_on
+        most = EVERY if answers else GREATEST_TEXT if self.hashing.order else GREATEST_LENGTH
+        every = (initial.iv, self.aad, self.text.read, self.text.hashed)
+        parts: tuple[tuple[Part, bool], ...] = (
+            (initial.hashing, self.begins),
+            (self.hashing, self.hashing.order != ()),
+            (self.counters, self.begins or "output" in given),
+            (self.text, "output" in given),
+            (initial, self.begins),
+            (self.answer, self.asks),
+        )
+        return Function(
+            *claim(self.spec, self.function),
+            self.names,
+            self.buffers(),
+            (stream.NUMBERS if self.goes_on else {})
+            | {n: (0, most) for n in (*LIMITS, TAG_LENGTH) if n in given},
+            tuple(part for part, used in parts if used),
+            tuple(dict.fromkeys(blocks for blocks in every if blocks.buffer in given)),
+            self.end,
+            result_bits=32 if answers else 0,
+            terms_named={
+                **({"mask": initial.value} if self.begins else {}),
+                **({"lengths": self.tag.lengths.value} if "tag" in given else {}),
+            },
+            held=stream.HELD if self.goes_on else {},
+            promised=stream.PROMISED if self.goes_on else (Case(),),
+        )
+
+    def buffers(self) -> dict[str, Buffer]:
+        """Return the buffers that are given, and what they hold at the entry."""
+        names, begun = self.names, self.hashing.start
+        X = names.terms.moves(names.terms.variable(STATE), names.algebra.memory)
+        tag = holding([names.terms.variable(GIVEN)])
+        every = {
+            "table": table_of(names, self.spec, making=False),
+            "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
+            "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
+            "iv": reading(names, self.initial.iv, "iv_length"),
+            "aad": reading(names, self.aad, "aad_length", begun),
+            "input": Buffer(Access.READ, "length", self.text.input, begins=begun, over="output"),
+            "output": Buffer(Access.OUTPUT, "length", self.text.output, begins=begun),
+            "tag": Buffer(Access.READ, TAG_LENGTH, tag)
+            if self.asks
+            else Buffer(Access.WRITE, BLOCK_BYTES, holding([])),
+            STREAM: stream.buffer(names, self.counters if "output" in self.given else None)
+            if self.goes_on
+            else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
+        }
+        return {name: buffer for name, buffer in every.items() if name in self.given}
+
+    def refused(self, state: State) -> int | None:
+        """Return the status of a call that writes nothing, None for any other."""
+        if self.begins:
+            known = ((state.ghosts[n], *ends) for n, ends in LIMITS.items() if n in self.given)
+            if outside(state, *known):
+                return REFUSED
+        if self.asks and not one_of(state, TAG_LENGTH, frozenset(TAGS)):
+            return REFUSED
+        return stream.refused(state, self.hashing) if self.goes_on else None
+
+    def end(self, state: State) -> End:
+        """Return what is left at the return: a status, and what is in each buffer."""
+        refused = self.refused(state)
+        if refused is not None:
+            return End(refused, refused=True)
+        status = DONE if self.begins or self.goes_on else None
+        only = STREAM if self.goes_on else ""
+        return End(self.answer.status(state) if self.asks else status, self.left(state), only)
+
+    def left(self, state: State) -> Iterator[Left]:
+        """Yield what is in each buffer at the return, beside the output."""
+        given = self.given
+        if "state" in given:
+            yield Left("state", 0, "the state", self.hashing.at_end(state))
+        if "counter" in given:
+            end = self.counters.behind(size_of(state.memory, "input"))
+            yield Left("counter", 0, "the counter block", self.names.terms.form(end))
+        if "tag" in given and not self.asks:
+            yield self.tag.left(state)
+        if STREAM in given and self.begins:
+            yield from stream.at_start(state, self.initial)
+        elif STREAM in given:
+            yield from (
+                stream.at_end() if "tag" in given
+                else stream.after(state, self.hashing, self.counters)
+            )  # fmt: skip
