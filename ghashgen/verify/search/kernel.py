@@ -51,7 +51,7 @@ def _proposed(
     image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int] | None = None
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
-    where = Places(image, flow_of(image, checker.entry, spec.abi), checker.entry)
+    where = Places(image, flow_of(checker, spec.abi), checker.entry)
     try:
         for data in _whole(checker, spec, meaning):
             # With more assertions first: they take less time to check.

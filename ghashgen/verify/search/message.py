@@ -44,7 +44,7 @@ class Search:
         """Whether cases that are alike are brought together on the way to a joint."""
         image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
-        self.flow: Flow = flow_of(image, self.checker.entry, abi)
+        self.flow: Flow = flow_of(checker, abi)
         self.after = self.flow.after
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(image, self.flow, self.checker.entry)
