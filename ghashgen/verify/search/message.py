@@ -5,7 +5,8 @@ brought together at the first instruction that all of them pass.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from ghashgen.verify.core.numbers import parse, parts
@@ -32,6 +33,9 @@ from ghashgen.verify.search.values import TURN
 
 MOST_LOOPS = 12
 
+Start = tuple[State, int]
+"""A state, and where it stands."""
+
 
 class Search:
     """A certificate as far as it is found."""
@@ -57,7 +61,7 @@ class Search:
         self.sources: list[str] = ["entry"]
         """From where runs come to the next joint."""
 
-    def source(self, name: str) -> tuple[State, int]:
+    def source(self, name: str) -> Start:
         """Return the state of an assertion, or at the entry, and where it is."""
         if name == "entry":
             return self.checker.begin(), self.checker.entry
@@ -136,33 +140,41 @@ class Search:
         found = cases(self.checker, state, address, stops, self.heads)
         return [s for at, s in found if at == to]
 
-    def joint(self, at: int, of: int) -> str | None:
-        """Add an assertion where all cases meet, if it says what comes next."""
+    def joint(self, meetings: Iterable[int], of: int) -> str | None:
+        """Add an assertion at the first place where it says what comes next of all cases."""
         name = f"joint{len(self.data['assertions'])}"
-        states, found = self.coming(at)
-        if not states:
-            return None
-        live = self.flow.live.get(at, frozenset())
-        sources = {state.label: [self.same] for state in states}
-        sample = Joint(self.checker, states, live)
-        one = sample.joined(at - self.checker.entry, 0, sources, of)
-        if one is None or not sample.canonical(one["places"]):
+        states, found, before = list[State](), dict[str, Any](), -1
+        for at in meetings:
+            # Every way to it comes by the place before, if it is behind that.
+            if states and at in reached(self.after, before):
+                starts: Callable[[], Iterable[Start]] = partial(_copied, states, before)
+            else:
+                starts, found = partial(map, self.source, self.sources), {}
+            states, found = self.coming(at, starts, found)
+            before = at
+            if not states:
+                continue
+            live = self.flow.live.get(at, frozenset())
+            sources = {state.label: [self.same] for state in states}
+            sample = Joint(self.checker, states, live)
+            one = sample.joined(at - self.checker.entry, 0, sources, of)
+            if one is not None and sample.canonical(one["places"]):
+                self.data["assertions"] |= found | {name: _read_later(one, states)}
+                self.say("joint", hex(at), len(states))
+                return name
             self.say("no joint", hex(at), len(states))
-            return None
-        self.data["assertions"] |= found | {name: _read_later(one, states)}
-        self.say("joint", hex(at), len(states))
-        return name
+        return None
 
-    def coming(self, at: int) -> tuple[list[State], dict[str, Any]]:
+    def coming(
+        self, at: int, starts: Callable[[], Iterable[Start]], found: dict[str, Any]
+    ) -> tuple[list[State], dict[str, Any]]:
         """Return the states in which runs come to a joint, and the assertions between."""
         if not self.together:
-            begun = map(self.source, self.sources)
-            return [state for source in begun for state in self.arrived(*source, at)], {}
-        merging = Merging(self.checker, self.where)
+            return [state for source in starts() for state in self.arrived(*source, at)], {}
+        merging = Merging(self.checker, self.where, found)
         # None is before a loop, which may have no assertion yet.
         merging.places -= self.where.leading(self.heads & leading(self.after, at))
-        stops, sources = self.stops() | {at}, self.sources
-        arrived = merging.run(lambda: map(self.source, sources), stops, to=[at])
+        arrived = merging.run(starts, self.stops() | {at}, to=[at])
         return [state for to, state in arrived if to == at], merging.found
 
     def run(self) -> dict[str, Any]:
@@ -184,9 +196,8 @@ class Search:
             head, states = found
             name = None
             behind = before if joints < self.buffers else None
-            for at in () if behind is None else self.meetings(behind, head, parting=not joints):
-                if (name := self.joint(at, joints)) is not None:
-                    break
+            if behind is not None:
+                name = self.joint(self.meetings(behind, head, parting=not joints), joints)
             if name is not None:
                 joints += 1
                 self.sources, self.latest, before = [name], name, None
@@ -227,10 +238,9 @@ class Search:
         known, joint = self.sources, self.data["assertions"][self.sources[0]]
         self.sources, self.latest = ["entry"], "entry"
         self.sources.append(self.loop(head, states))
-        for at in self.meetings(head, self.checker.entry + joint["at"], head):
-            if (name := self.joint(at, joints - 1)) is not None:
-                self.sources = [name]
-                break
+        meetings = self.meetings(head, self.checker.entry + joint["at"], head)
+        if (name := self.joint(meetings, joints - 1)) is not None:
+            self.sources = [name]
         joint["from"] |= {source: [self.same] for source in self.sources}
         to, begun = self.checker.entry + joint["at"], map(self.source, self.sources)
         self.loosened(joint, [one for source in begun for one in self.arrived(*source, to)])
@@ -243,9 +253,9 @@ class Search:
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):
             if head in behind:
-                for at in self.meetings(before, head):
-                    if (name := self.joint(at, of)) is not None:
-                        return name
+                name = self.joint(self.meetings(before, head), of)
+                if name is not None:
+                    return name
         return None
 
     def meetings(
@@ -278,6 +288,11 @@ def _read_later(one: dict[str, Any], states: list[State]) -> dict[str, Any]:
     if made or not any("counter" in str(v) for v in one["places"].values()):
         one["ghosts"][BASE] = None
     return one
+
+
+def _copied(states: list[State], at: int) -> list[Start]:
+    """Return states where they are, to be run on."""
+    return [(state.copy(), at) for state in states]
 
 
 def _held(state: State, place: str) -> Any:
