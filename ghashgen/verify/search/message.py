@@ -40,10 +40,8 @@ Start = tuple[State, int]
 class Search:
     """A certificate as far as it is found."""
 
-    def __init__(
-        self, checker: Checker, abi: str, together: bool, say: Callable[..., None]
-    ) -> None:
-        self.checker, self.meaning, self.say = checker, checker.meaning, say
+    def __init__(self, checker: Checker, abi: str, together: bool) -> None:
+        self.checker, self.meaning = checker, checker.meaning
         self.together = together
         """Whether cases that are alike are brought together on the way to a joint."""
         image, meaning = checker.image, checker.meaning
@@ -88,7 +86,6 @@ class Search:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
         self.data["assertions"][name] = _read_later(one, states)
-        self.say("loop", hex(head), sample.blocks.buffer)
         return name
 
     def divided(
@@ -160,9 +157,7 @@ class Search:
             one = sample.joined(at - self.checker.entry, 0, sources, of)
             if one is not None and sample.canonical(one["places"]):
                 self.data["assertions"] |= found | {name: _read_later(one, states)}
-                self.say("joint", hex(at), len(states))
                 return name
-            self.say("no joint", hex(at), len(states))
         return None
 
     def coming(
@@ -304,12 +299,7 @@ def _held(state: State, place: str) -> Any:
     return state.memory._read(region, state.memory.key(parse(offset)), int(size))
 
 
-def certificate(
-    checker: Checker,
-    abi: str,
-    say: Callable[..., None] = lambda *words: None,
-    together: bool = False,
-) -> dict[str, Any]:
+def certificate(checker: Checker, abi: str, together: bool = False) -> dict[str, Any]:
     """Return a certificate of a message's function, which may or may not be right.
 
     With all cases that are alike brought `together` it is found and checked in less time.
@@ -317,4 +307,4 @@ def certificate(
     Raises:
         Refutation: none was found.
     """
-    return Search(checker, abi, together, say).run()
+    return Search(checker, abi, together).run()
