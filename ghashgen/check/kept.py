@@ -1,7 +1,8 @@
-"""Certificates that are kept in build/certificates: one document for each kernel and convention.
+"""Certificates that are kept in build/certificates: one document for each code and convention.
 
-`ghashgen prove` writes them, and `ghashgen prove --check` reads them. They need no seal: the rules
-decide about them, whoever wrote them.
+It is filed by the hash of the code, and names functions as their kernel does: so any kernel of the
+same code finds it, whatever its prefix. `ghashgen prove` writes it, `ghashgen prove --check` reads
+it. It needs no seal: the rules decide about certificates, whoever wrote them.
 """
 
 import json
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ghashgen.arch.objects import read_object
+from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -26,7 +29,8 @@ class Kept:
 
     def path(self, built: Built[Any]) -> Path:
         """Return the document of a kernel's certificates."""
-        return self.folder / built.abi / f"{built.symbol}.json"
+        code = sha256(read_object(built.obj.read_bytes()).code)
+        return self.folder / built.abi / f"{code}.json"
 
     def read(self, built: Built[Any]) -> Mapping[str, object]:
         """Return a kernel's certificates by their names.
@@ -34,7 +38,8 @@ class Kept:
         Raises:
             GhashgenError: there is no such document.
         """
-        return read(self.path(built), f"run ghashgen prove --name {built.kernel.name}")
+        found = read(self.path(built), f"run ghashgen prove --name {built.kernel.name}")
+        return {f"{built.symbol}_{name}": certificate for name, certificate in found.items()}
 
     def keep(self, built: Built[Any], certificates: Mapping[str, object]) -> None:
         """Write a kernel's certificates.
@@ -42,7 +47,28 @@ class Kept:
         Raises:
             GhashgenError: they cannot be written.
         """
-        write_whole(self.path(built), text_of(certificates))
+        named = {name.removeprefix(f"{built.symbol}_"): c for name, c in certificates.items()}
+        write_whole(self.path(built), text_of(named))
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A folder of JSON by names, in which several processes put what they have."""
+
+    folder: Path
+
+    def get(self, name: str) -> Any:
+        """Return the data of a name; None: there is none."""
+        path = self.folder / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+    def put(self, name: str, data: object) -> None:
+        """Write the data of a name.
+
+        Raises:
+            GhashgenError: it cannot be written.
+        """
+        write_whole(self.folder / f"{name}.json", json.dumps(data))
 
 
 def read(path: Path, remedy: str) -> Mapping[str, object]:

@@ -35,10 +35,25 @@ class _Record(msgspec.Struct, frozen=True):
 _FILE = Document(_Record, "is no list of proofs", WRITE)
 
 
-def recorded(verdicts: Iterable[Verdict]) -> Any:
-    """Return verdicts as data for a file, in the given order."""
+COSTS = ("seconds", "instructions")
+"""What a proof took, which depends on the machine and on its certificates."""
+
+
+def as_data(verdicts: Iterable[Verdict]) -> Any:
+    """Return verdicts as data, in the given order."""
     kept = [msgspec.structs.replace(verdict, report="") for verdict in verdicts]
     return json.loads(msgspec.json.encode(kept))
+
+
+def recorded(verdicts: Iterable[Verdict]) -> Any:
+    """Return what a record says of verdicts: all but what they cost."""
+    return _costless(as_data(verdicts))
+
+
+def _costless(item: Any) -> Any:
+    if isinstance(item, dict):
+        return {key: _costless(value) for key, value in item.items() if key not in COSTS}
+    return [_costless(value) for value in item] if isinstance(item, list) else item
 
 
 def _seal(proofs: Any) -> str:
@@ -46,7 +61,7 @@ def _seal(proofs: Any) -> str:
 
 
 def dump(verdicts: Iterable[Verdict]) -> str:
-    """Return the text of PROOFS.json. Its seconds are those of the run that proved."""
+    """Return the text of PROOFS.json."""
     proofs = recorded(sorted(verdicts, key=lambda verdict: verdict.kernel))
     body = {"sha256": _seal(proofs), "proofs": proofs}
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
@@ -102,29 +117,18 @@ def _refuse_others(
         )
 
 
-COSTS = ("seconds", "instructions")
-"""What a proof took, which depends on its certificates."""
-
-
 def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Refuse a record that differs from these verdicts in anything but what they cost.
+    """Refuse a record that differs from these verdicts.
 
     Raises:
         GhashgenError: they differ, or `load` refuses the file.
     """
     then, now = (
-        {proof["kernel"]: _costless(proof) for proof in recorded(found)}
-        for found in (load(path), verdicts)
+        {proof["kernel"]: proof for proof in recorded(found)} for found in (load(path), verdicts)
     )
     names = then.keys() | now.keys()
     if other := sorted(name for name in names if then.get(name) != now.get(name)):
         raise GhashgenError(f"{path} differs from what was proved now, for {some(other)}", WRITE)
-
-
-def _costless(item: Any) -> Any:
-    if isinstance(item, dict):
-        return {key: _costless(value) for key, value in item.items() if key not in COSTS}
-    return [_costless(value) for value in item] if isinstance(item, list) else item
 
 
 def some(names: Sequence[str]) -> str:

@@ -9,12 +9,13 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ghashgen.arch.objects import read_object
 from ghashgen.check.claims.core import Emitted
 from ghashgen.check.claims.registry import claims_of
-from ghashgen.check.kept import Kept
+from ghashgen.check.kept import Kept, Shelf
 from ghashgen.check.verdicts import Store, Verdict, foundation
 from ghashgen.kernels.core import Point
 from ghashgen.output.artefact import sha256
@@ -89,6 +90,8 @@ class _Proving:
 
     store: Store
     kept: Kept
+    like: Shelf
+    """What this run has found."""
     check: bool
     fresh: bool
 
@@ -99,7 +102,7 @@ def _prove(how: _Proving, task: _Task) -> Verdict:
         with nullcontext() if how.check else suppress(GhashgenError):
             given = how.kept.read(task.built)
     searching = Searching.NOWHERE if how.check else Searching.WHERE_REFUSED
-    certified = Certified(given, searching)
+    certified = Certified(given, searching, like=how.like)
     proof = prove_object(task.obj, task.spec, certified.search)
     if proof.unstated:
         raise GhashgenError(
@@ -156,13 +159,22 @@ def prove(
         if verdict is not None and (not verdict.proved or _has_certificates(kept, task)):
             on_done(task.built)
         else:
-            found[k] = None
-            todo.append(task)
-    work = partial(_prove, _Proving(store, kept, check, fresh))
-    made = iter(run(work, todo, lambda task: on_done(task.built), spread=True))
-    verdicts = [next(made) if verdict is None else verdict for verdict in found]
+            todo.append(k)
+    todo.sort(key=lambda k: _order(tasks[k]))
+    with TemporaryDirectory() as like:
+        work = partial(_prove, _Proving(store, kept, Shelf(Path(like)), check, fresh))
+        left = [tasks[k] for k in todo]
+        made = run(work, left, lambda task: on_done(task.built), spread=True)
+    for k, verdict in zip(todo, made, strict=True):
+        found[k] = verdict
+    verdicts = [verdict for verdict in found if verdict is not None]
     reused = len(tasks) - len(todo)
     return Proved(verdicts, reused, tuple(disbelieved), store.seal.why)
+
+
+def _order(task: _Task) -> tuple[int, int]:
+    """Order tasks: those of a longer key last, which are like others; else the longest first."""
+    return task.built.key_bytes, -len(task.obj)
 
 
 def _has_certificates(kept: Kept, task: _Task) -> bool:

@@ -54,11 +54,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     proved: bool
     refutation: Mapping[str, Any] | None
     functions: tuple[FunctionProof, ...]
-    seconds: float
     text_sha256: str
     """Hash of the object's code before relocation, as in MANIFEST.json."""
+    seconds: float = 0.0
     report: str = ""
-    """The proof in words; not recorded."""
+    """The proof in words; not recorded, and neither is what it took."""
 
 
 def sources() -> list[Path]:

@@ -42,8 +42,8 @@ class FunctionProof:
     symbol: str
     operation: str
     theorems: tuple[Theorem, ...]
-    instructions: int
-    seconds: float
+    instructions: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -334,11 +335,16 @@ def test_a_record_that_was_written_anew_is_not_what_was_proved(
     assert why.endswith("run ghashgen prove --write")
 
 
-def test_seconds_are_no_difference(project: Project) -> None:
-    for verdict in project.verdicts:
-        verdict["seconds"] += 1
-        verdict["functions"][0]["seconds"] += 1
-    assert project.run().exit_code == 0
+def test_the_record_says_nothing_of_what_proofs_cost(project: Project) -> None:
+    before = project.record.read_text()
+    assert "seconds" not in before
+    assert "instructions" not in before
+    costly = []
+    for verdict in verdicts_of(project.verdicts):
+        functions = tuple(replace(f, seconds=7.0, instructions=7) for f in verdict.functions)
+        costly.append(msgspec.structs.replace(verdict, seconds=7.0, functions=functions))
+    assert ledger.dump(costly) == ledger.dump(verdicts_of(project.verdicts))
+    ledger.require_same(project.record, costly)
 
 
 def test_a_record_of_other_code_than_the_manifest_lists_is_refused(project: Project) -> None:

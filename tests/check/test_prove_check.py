@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 
 from ghashgen.check.kept import read
 from ghashgen.cli.verbs import prove as command
+from ghashgen.cli.verbs.options import default_out
+from ghashgen.kernels import manifest
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.search import kernel as search
 
@@ -41,7 +43,8 @@ class Project:
         return f"{result.exception}\n{result.stderr}"
 
     def path(self, name: str = SMALL, abi: str = "sysv") -> Path:
-        return self.root / "certificates" / abi / f"{name}.json"
+        code = manifest.load(default_out())[name].object.text_sha256
+        return self.root / "certificates" / abi / f"{code}.json"
 
     def edit(self, change: Callable[[dict[str, Any]], None]) -> None:
         """Change the certificates of the small kernel."""
@@ -79,7 +82,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_is_found_is_kept_and_used_again(project: Project, searches: list[str]) -> None:
     project.proves()
     assert searches == [f"{SMALL}_init", f"{SMALL}_mul", UPDATE]
-    assert sorted(read(project.path(), "")) == sorted(searches)
+    assert sorted(read(project.path(), "")) == ["init", "mul", "update"]
     before = project.path().read_bytes()
     project.forget()
     project.proves()
@@ -101,6 +104,16 @@ def test_each_convention_has_its_own(project: Project, searches: list[str]) -> N
     assert len(searches) == 6
 
 
+def test_the_same_code_finds_them_whatever_its_prefix(
+    project: Project, searches: list[str]
+) -> None:
+    project.proves("--prefix", "other_")
+    assert searches == [f"other_{SMALL}_init", f"other_{SMALL}_mul", f"other_{UPDATE}"]
+    project.proves("--check")
+    project.proves()
+    assert len(searches) == 3
+
+
 def test_a_kept_verdict_is_nothing_without_its_certificates(
     project: Project, searches: list[str]
 ) -> None:
@@ -113,21 +126,21 @@ def test_a_kept_verdict_is_nothing_without_its_certificates(
 
 
 def _level(functions: dict[str, Any]) -> None:
-    functions[UPDATE]["assertions"]["loop"]["falls"] = "0"
+    functions["update"]["assertions"]["loop"]["falls"] = "0"
 
 
 def _hashed(functions: dict[str, Any]) -> None:
     """A block is claimed that has not been hashed."""
-    ghost = functions[UPDATE]["assertions"]["loop"]["ghosts"]["x"]
+    ghost = functions["update"]["assertions"]["loop"]["ghosts"]["x"]
     ghost["hashed"] = f"{ghost['hashed']}+16"
 
 
 def _left_out(functions: dict[str, Any]) -> None:
-    del functions[UPDATE]
+    del functions["update"]
 
 
 def _no_certificate(functions: dict[str, Any]) -> None:
-    functions[UPDATE] = {"assertions": []}
+    functions["update"] = {"assertions": []}
 
 
 WRONG = [_level, _hashed, _left_out, _no_certificate]
@@ -166,7 +179,7 @@ def test_the_remedy_of_a_refused_one_works(project: Project, searches: list[str]
 
 def test_one_of_another_function_is_refused(project: Project) -> None:
     def change(functions: dict[str, Any]) -> None:
-        functions[f"{SMALL}_mul"] = functions[UPDATE]
+        functions["mul"] = functions["update"]
 
     project.proves()
     project.edit(change)
@@ -176,8 +189,7 @@ def test_one_of_another_function_is_refused(project: Project) -> None:
 def test_those_of_another_kernel_are_refused(project: Project) -> None:
     project.proves()
     project.proves(name=OTHER)
-    text = project.path(OTHER).read_text().replace(OTHER, SMALL)
-    project.path().write_text(text)
+    project.path().write_bytes(project.path(OTHER).read_bytes())
     assert f"the certificate of {UPDATE} is refused" in project.refuses("--check")
 
 

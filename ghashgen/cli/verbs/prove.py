@@ -101,7 +101,7 @@ def COMMAND(
         proved = proofs.prove(built, *folders, advance, fresh=no_cache, check=check)
     verdicts = proved.verdicts
     if as_json:
-        print_json(ledger.recorded(verdicts))
+        print_json(ledger.as_data(verdicts))
     elif report:
         for verdict in verdicts:
             click.echo(verdict.report)

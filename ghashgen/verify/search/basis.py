@@ -196,14 +196,13 @@ class Basis:
         small = [self.in_units(n)[0] for n in told if n not in self.numbers and n != NAMES[0]]
         pairs = combinations([self.in_units(n)[0] for n in told], 2)
         apart = [e for a, b in pairs for k in (-1, 1) if self._is_near(e := combined(a, b, k))]
-        # What ties a small unknown to the others says more than they do without it.
-        sums = [(e, combined(e, u, k)) for e in apart for u in small for k in (1, -1)]
-        near = [more for e, more in sums if self._width(more) < self._width(e)]
+        # What ties a small unknown to the others, if it says much: of these the rules choose too.
+        near = [combined(e, u, k) for e in apart for u in small for k in (1, -1)]
         out = []
-        for e in (*apart, *near):
+        for e, least in (*((e, 1) for e in apart), *((e, BLOCK_BYTES) for e in near)):
             for one in (e, times(e, -1)):
                 low, _ = self.bounds(self.at(one))
-                if known.least(one) < low:
+                if known.least(one) + least <= low:
                     out.append(combined(one, low, -1))
                     known = known.with_not_negative(out[-1])
         for e in places:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ghashgen.verify.checking import NOTHING, SCHEMA, check_function
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
@@ -23,6 +24,13 @@ from ghashgen.verify.x86_64.elf import load_image
 
 Check = Callable[[object], object]
 """Checks a certificate; raises a Refutation if it is refused."""
+
+
+class Shelf(Protocol):
+    """Holds data by names."""
+
+    def get(self, name: str, /) -> Any: ...  # noqa: D102
+    def put(self, name: str, data: object, /) -> None: ...  # noqa: D102
 
 
 class Searching(Enum):
@@ -46,6 +54,8 @@ class Certified:
     """The certificates that were accepted."""
     searched: list[str] = field(default_factory=list)
     """The names of those that were searched."""
+    like: Shelf | None = None
+    """Where certificates of functions like these are, and accepted ones are put."""
 
     def search(self, image: Image, spec: Statement, function: Function, check: Check) -> None:
         """Have certificates of a function checked until one is accepted.
@@ -70,29 +80,43 @@ class Certified:
         elif self.searching is Searching.NOWHERE:
             raise unsupported(f"no certificate of {name}")
         self.searched.append(name)
-        _searched(image, spec, function, asked)
+        self._searched(image, spec, function, asked)
+
+    def _searched(self, image: Image, spec: Statement, function: Function, check: Check) -> None:
+        """Have certificates checked: that of a function like this one, then those of a search."""
+        if self.like is None or not spec.meaning(function).numbers:
+            _searched(image, spec, function, check)
+            return
+        # Who only checks does not even load this.
+        from ghashgen.verify.search.alike import Alike
+
+        alike = Alike(image, spec, function)
+        known = self.like.get(alike.name)
+        if known is not None:
+            with suppress(Refutation):
+                check(alike.placed(known))
+                return
+        _searched(image, spec, function, check)
+        self.like.put(alike.name, alike.lifted(self.found[function.symbol]))
 
 
 def _searched(image: Image, spec: Statement, function: Function, check: Check) -> None:
     """Have proposed certificates checked until one is accepted."""
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
-    from ghashgen.verify.search.telling import BRIEF, tried
+    from ghashgen.verify.search.telling import tried
 
     def meaning() -> Any:
         return spec.meaning(function)
 
-    blocks = getattr(spec, "blocks", 1)
-    # The search of a function with several lengths may take long: first a look at a few runs.
-    several = len(meaning().numbers) > 1
-    wrong = tried(image, blocks, meaning, BRIEF) if several else None
-    if wrong is not None and wrong.category is not Category.UNSUPPORTED:
-        raise wrong
+    look = cache(lambda: tried(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
-    try:
-        for data in proposed(image, spec, meaning):
+    for found in proposed(image, spec, meaning):
+        if isinstance(found, Refutation):
+            refused = refused or found
+        else:
             # As it would be read from a file: plain data, which the search keeps no hold of.
-            certificate = json.loads(json.dumps(data))
+            certificate = json.loads(json.dumps(found))
             try:
                 check(certificate)
             except Refutation as error:
@@ -101,14 +125,13 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
                     refused = _said("no certificate is found, the last is refused", error)
             else:
                 return
-    except Refutation as error:
-        refused = refused or error
+        # To search on may take long, and finds nothing where a function is wrong.
+        wrong = look()
+        if wrong is not None and wrong.category is not Category.UNSUPPORTED:
+            raise wrong
     refused = refused or unsupported("search: no certificate")
-    wrong = tried(image, blocks, meaning)
     # That a run is not followed says less than what a certificate shows to be wrong.
-    if wrong is None or refused.category is not wrong.category is Category.UNSUPPORTED:
-        raise refused
-    raise wrong
+    raise look() or refused if refused.category is Category.UNSUPPORTED else refused
 
 
 def _said(what: str, error: Refutation) -> Refutation:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
+from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.looks import FLAGS, Look, look_at, saved_numbers
 
 EVERYTHING = frozenset(range(FLAGS + 1))
@@ -51,9 +52,9 @@ def looks_of(image: Image, entry: int) -> dict[int, Look]:
     return looks
 
 
-def flow_of(image: Image, entry: int, convention: str) -> Flow:
-    """Explore the code from an entry."""
-    looks = looks_of(image, entry)
+def flow_of(checker: Checker, convention: str) -> Flow:
+    """Explore the code of a function."""
+    looks = looks_of(checker.image, checker.entry)
     leaps = [
         (address, look.ways[-1], look.following)
         for address, look in looks.items()
@@ -66,8 +67,10 @@ def flow_of(image: Image, entry: int, convention: str) -> Flow:
         # Where paths around a loop meet those out of it.
         skipping = {target for address, target, _ in leaps if address < head and last < target}
         cuts |= {head, after} | (skipping & _reached(looks, after) if skipping else set())
-    target = image.target
+    target = checker.target
     at_return = saved_numbers(target.convention(convention)) | {target.stack_pointer}
+    if checker.meaning.result_bits:
+        at_return |= {target.result}
     ways = {
         address: (look.following,) if look.call or look.ways is None else look.ways
         for address, look in looks.items()

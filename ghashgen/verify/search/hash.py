@@ -45,11 +45,11 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     Raises:
         Refutation: there is a loop of which nothing is understood.
     """
-    image, meaning = checker.image, checker.meaning
+    meaning = checker.meaning
     if not meaning.numbers:
         yield EMPTY
         return
-    flow = flow_of(image, checker.entry, abi)
+    flow = flow_of(checker, abi)
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return

@@ -24,11 +24,11 @@ from ghashgen.verify.search.text import certificates as texts
 from ghashgen.verify.statements.core import Statement
 
 
-def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> Iterator[Any]:
-    """Yield certificates of a function, each of which may or may not be right.
-
-    Raises:
-        Refutation: there is something of which nothing is understood.
+def proposed(
+    image: Image, spec: Statement, meaning: Callable[[], Meaning]
+) -> Iterator[dict[str, Any] | Refutation]:
+    """Yield certificates of a function, each of which may or may not be right, and why there is
+    none where a search comes to nothing.
     """
     try:
         if not _rounds(image, meaning().symbol):
@@ -36,10 +36,15 @@ def proposed(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> I
             return
         cases = residues(image.target)
         yield {"stack": {k: _first(image, spec, meaning, align) for k, align in cases.items()}}
-    except UndecidedError as error:
-        raise unsupported(f"search: {error}") from None
-    except (RecursionError, MemoryError) as error:
-        raise unsupported(f"search: {type(error).__name__}") from None
+    except (Refutation, UndecidedError, RecursionError, MemoryError) as error:
+        yield _told(error)
+
+
+def _told(error: Exception) -> Refutation:
+    """Return why a search came to nothing."""
+    if isinstance(error, Refutation):
+        return error
+    return unsupported(f"search: {str(error) or type(error).__name__}")
 
 
 def _rounds(image: Image, symbol: str) -> bool:
@@ -49,21 +54,23 @@ def _rounds(image: Image, symbol: str) -> bool:
 
 def _proposed(
     image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int] | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, Any] | Refutation]:
     checker = Checker(image, meaning, {}, align)
-    where = Places(image, flow_of(image, checker.entry, spec.abi), checker.entry)
+    where = Places(image, flow_of(checker, spec.abi), checker.entry)
     try:
         for data in _whole(checker, spec, meaning):
             # With more assertions first: they take less time to check.
             with suppress(Refutation, UndecidedError):
-                if (more := finer(checker, where, data)) is not None:
+                if isinstance(data, dict) and (more := finer(checker, where, data)) is not None:
                     yield more
             yield data
     finally:
         meaning.terms.clear()
 
 
-def _whole(checker: Checker, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
+def _whole(
+    checker: Checker, spec: Statement, meaning: Meaning
+) -> Iterator[dict[str, Any] | Refutation]:
     """Yield certificates with the assertions that there have to be."""
     if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
         yield from pieces(checker, spec.abi)
@@ -72,8 +79,10 @@ def _whole(checker: Checker, spec: Statement, meaning: Meaning) -> Iterator[dict
     elif all(isinstance(p, Counters | Text) for p in meaning.parts):
         yield from texts(checker, spec.abi)
     else:
-        with suppress(Refutation, UndecidedError):
+        try:
             yield certificate(checker, spec.abi, together=True)
+        except (Refutation, UndecidedError) as error:
+            yield _told(error)
         yield certificate(checker, spec.abi)
 
 
@@ -83,6 +92,9 @@ def _first(
     """Return the first certificate that is accepted where the stack pointer is so aligned."""
     refused = unsupported("search: no certificate")
     for data in _proposed(image, spec, meaning(), align):
+        if isinstance(data, Refutation):
+            refused = data
+            continue
         try:
             check_case(image, meaning(), data, align)
         except Refutation as error:

@@ -53,15 +53,17 @@ class TooLittle(Exception):  # noqa: N818 - what happens is no error
 class Merging:
     """Runs a function's cases from some states to some addresses."""
 
-    def __init__(self, checker: Checker, where: Places) -> None:
-        self.checker, self.where = checker, where
+    def __init__(
+        self, checker: Checker, where: Places, known: Mapping[str, Any] | None = None
+    ) -> None:
+        self.checker, self.where, self.known = checker, where, known or {}
         assert isinstance(checker.meaning, Function)
         hashes = [p for p in checker.meaning.parts if isinstance(p, Hashing)]
         self.hashing = hashes[-1]
         self.sight = Sight(checker.meaning, self.hashing)
         self.places = set(where.all)
         self.found: dict[str, Any] = {}
-        """The assertions that it made."""
+        """The assertions that it made, and those that were `known`."""
         self.steps = 0
 
     def run(
@@ -83,12 +85,14 @@ class Merging:
         if to:
             self.places &= ahead
         for _ in range(ROUNDS):
-            self.found, self.refused, self.steps = {}, list[Refutation](), 0
+            self.found, self.refused, self.steps = {**self.known}, list[Refutation](), 0
             try:
                 return self._run(starts(), ends, ahead)
             except TooLittle as error:
+                if error.at not in self.places:
+                    raise unsupported("search: too little is known", error.at) from None
                 self.places.discard(error.at)
-        self.places, self.found, self.steps = set(), {}, 0
+        self.places, self.found, self.steps = set(), {**self.known}, 0
         # Without an end that matters it is the assertions that do, and there are none.
         return self._run(starts(), ends, ahead) if to else []
 

@@ -5,7 +5,8 @@ brought together at the first instruction that all of them pass.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from ghashgen.verify.core.numbers import parse, parts
@@ -32,19 +33,20 @@ from ghashgen.verify.search.values import TURN
 
 MOST_LOOPS = 12
 
+Start = tuple[State, int]
+"""A state, and where it stands."""
+
 
 class Search:
     """A certificate as far as it is found."""
 
-    def __init__(
-        self, checker: Checker, abi: str, together: bool, say: Callable[..., None]
-    ) -> None:
-        self.checker, self.meaning, self.say = checker, checker.meaning, say
+    def __init__(self, checker: Checker, abi: str, together: bool) -> None:
+        self.checker, self.meaning = checker, checker.meaning
         self.together = together
         """Whether cases that are alike are brought together on the way to a joint."""
         image, meaning = checker.image, checker.meaning
         self.data: dict[str, Any] = {"assertions": {}}
-        self.flow: Flow = flow_of(image, self.checker.entry, abi)
+        self.flow: Flow = flow_of(checker, abi)
         self.after = self.flow.after
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.where = Places(image, self.flow, self.checker.entry)
@@ -57,7 +59,7 @@ class Search:
         self.sources: list[str] = ["entry"]
         """From where runs come to the next joint."""
 
-    def source(self, name: str) -> tuple[State, int]:
+    def source(self, name: str) -> Start:
         """Return the state of an assertion, or at the entry, and where it is."""
         if name == "entry":
             return self.checker.begin(), self.checker.entry
@@ -84,7 +86,6 @@ class Search:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
         self.data["assertions"][name] = _read_later(one, states)
-        self.say("loop", hex(head), sample.blocks.buffer)
         return name
 
     def divided(
@@ -136,33 +137,39 @@ class Search:
         found = cases(self.checker, state, address, stops, self.heads)
         return [s for at, s in found if at == to]
 
-    def joint(self, at: int, of: int) -> str | None:
-        """Add an assertion where all cases meet, if it says what comes next."""
+    def joint(self, meetings: Iterable[int], of: int) -> str | None:
+        """Add an assertion at the first place where it says what comes next of all cases."""
         name = f"joint{len(self.data['assertions'])}"
-        states, found = self.coming(at)
-        if not states:
-            return None
-        live = self.flow.live.get(at, frozenset())
-        sources = {state.label: [self.same] for state in states}
-        sample = Joint(self.checker, states, live)
-        one = sample.joined(at - self.checker.entry, 0, sources, of)
-        if one is None or not sample.canonical(one["places"]):
-            self.say("no joint", hex(at), len(states))
-            return None
-        self.data["assertions"] |= found | {name: _read_later(one, states)}
-        self.say("joint", hex(at), len(states))
-        return name
+        states, found, before = list[State](), dict[str, Any](), -1
+        for at in meetings:
+            # Every way to it comes by the place before, if it is behind that.
+            if states and at in reached(self.after, before):
+                starts: Callable[[], Iterable[Start]] = partial(_copied, states, before)
+            else:
+                starts, found = partial(map, self.source, self.sources), {}
+            states, found = self.coming(at, starts, found)
+            before = at
+            if not states:
+                continue
+            live = self.flow.live.get(at, frozenset())
+            sources = {state.label: [self.same] for state in states}
+            sample = Joint(self.checker, states, live)
+            one = sample.joined(at - self.checker.entry, 0, sources, of)
+            if one is not None and sample.canonical(one["places"]):
+                self.data["assertions"] |= found | {name: _read_later(one, states)}
+                return name
+        return None
 
-    def coming(self, at: int) -> tuple[list[State], dict[str, Any]]:
+    def coming(
+        self, at: int, starts: Callable[[], Iterable[Start]], found: dict[str, Any]
+    ) -> tuple[list[State], dict[str, Any]]:
         """Return the states in which runs come to a joint, and the assertions between."""
         if not self.together:
-            begun = map(self.source, self.sources)
-            return [state for source in begun for state in self.arrived(*source, at)], {}
-        merging = Merging(self.checker, self.where)
+            return [state for source in starts() for state in self.arrived(*source, at)], {}
+        merging = Merging(self.checker, self.where, found)
         # None is before a loop, which may have no assertion yet.
         merging.places -= self.where.leading(self.heads & leading(self.after, at))
-        stops, sources = self.stops() | {at}, self.sources
-        arrived = merging.run(lambda: map(self.source, sources), stops, to=[at])
+        arrived = merging.run(starts, self.stops() | {at}, to=[at])
         return [state for to, state in arrived if to == at], merging.found
 
     def run(self) -> dict[str, Any]:
@@ -184,9 +191,8 @@ class Search:
             head, states = found
             name = None
             behind = before if joints < self.buffers else None
-            for at in () if behind is None else self.meetings(behind, head, parting=not joints):
-                if (name := self.joint(at, joints)) is not None:
-                    break
+            if behind is not None:
+                name = self.joint(self.meetings(behind, head, parting=not joints), joints)
             if name is not None:
                 joints += 1
                 self.sources, self.latest, before = [name], name, None
@@ -227,10 +233,9 @@ class Search:
         known, joint = self.sources, self.data["assertions"][self.sources[0]]
         self.sources, self.latest = ["entry"], "entry"
         self.sources.append(self.loop(head, states))
-        for at in self.meetings(head, self.checker.entry + joint["at"], head):
-            if (name := self.joint(at, joints - 1)) is not None:
-                self.sources = [name]
-                break
+        meetings = self.meetings(head, self.checker.entry + joint["at"], head)
+        if (name := self.joint(meetings, joints - 1)) is not None:
+            self.sources = [name]
         joint["from"] |= {source: [self.same] for source in self.sources}
         to, begun = self.checker.entry + joint["at"], map(self.source, self.sources)
         self.loosened(joint, [one for source in begun for one in self.arrived(*source, to)])
@@ -243,9 +248,9 @@ class Search:
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):
             if head in behind:
-                for at in self.meetings(before, head):
-                    if (name := self.joint(at, of)) is not None:
-                        return name
+                name = self.joint(self.meetings(before, head), of)
+                if name is not None:
+                    return name
         return None
 
     def meetings(
@@ -280,6 +285,11 @@ def _read_later(one: dict[str, Any], states: list[State]) -> dict[str, Any]:
     return one
 
 
+def _copied(states: list[State], at: int) -> list[Start]:
+    """Return states where they are, to be run on."""
+    return [(state.copy(), at) for state in states]
+
+
 def _held(state: State, place: str) -> Any:
     """Return what a state holds where a certificate says something."""
     if "+" not in place:
@@ -289,12 +299,7 @@ def _held(state: State, place: str) -> Any:
     return state.memory._read(region, state.memory.key(parse(offset)), int(size))
 
 
-def certificate(
-    checker: Checker,
-    abi: str,
-    say: Callable[..., None] = lambda *words: None,
-    together: bool = False,
-) -> dict[str, Any]:
+def certificate(checker: Checker, abi: str, together: bool = False) -> dict[str, Any]:
     """Return a certificate of a message's function, which may or may not be right.
 
     With all cases that are alike brought `together` it is found and checked in less time.
@@ -302,4 +307,4 @@ def certificate(
     Raises:
         Refutation: none was found.
     """
-    return Search(checker, abi, together, say).run()
+    return Search(checker, abi, together).run()

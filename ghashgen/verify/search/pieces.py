@@ -178,7 +178,7 @@ class Search:
     def __init__(self, checker: Checker, abi: str) -> None:
         self.checker, meaning = checker, checker.meaning
         self.entry = self.checker.entry
-        self.flow: Flow = flow_of(checker.image, self.entry, abi)
+        self.flow: Flow = flow_of(checker, abi)
         self.after = self.flow.after
         self.heads = sorted(at for at in self.flow.cuts if at in reached(self.after, at))
         self.piece = Piece(self.checker)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, within
@@ -65,7 +65,7 @@ class Sight:
             if isinstance(v, Term) and not v.deps & (OPAQUE | CALLER):
                 v = meaning.canonical(v)
             seen.values[name] = v
-            if isinstance(v, Term) and not v.deps & (OPAQUE | CALLER | RAW):
+            if _is_said(v):
                 found = self._leaves(v)
                 letters = {name[0] for name in found}
                 hashed = letters & self.letters and self.meaning.names.has_product(v)
@@ -78,6 +78,9 @@ class Sight:
             return None
         seen.base = _first(places)
         seen.written = self._written(state)
+        if not begun and not any(_is_said(v) for v in seen.values.values()):
+            # All that cases have in common is their way out: what refuses them would be forgotten.
+            return None
         if begun and not self._find_hashed(seen, begun):
             return None
         for name, v in seen.values.items():
@@ -185,6 +188,11 @@ class Sight:
         if v.op == "xor":
             return frozenset(self._shape(seen, a) for a in v.args)
         return (v.op, *(self._shape(seen, a) if isinstance(a, Term) else a for a in v.args))
+
+
+def _is_said(v: object) -> TypeGuard[Term]:
+    """Return whether a value is a term that an assertion may have words for."""
+    return isinstance(v, Term) and not v.deps & (OPAQUE | CALLER | RAW)
 
 
 def _first(places: Sequence[Number]) -> Number | None:

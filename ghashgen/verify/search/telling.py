@@ -45,12 +45,7 @@ TAKEN = (LENGTH, "aad_length", "iv_length")
 """Lengths of what a function takes in: the first that it has is varied."""
 
 LENGTHS = range(400)
-"""Lengths in bytes that are tried after the telling ones."""
-
-BRIEF = 12_000
-"""Instructions of the runs before a search that may take long: about two seconds of a right
-function, up to seven of one with groups of 48 blocks. They save the search of many a wrong one.
-"""
+"""Lengths in bytes that are tried after the telling ones and longer ones."""
 
 MOST_STEPS = 120_000
 """Instructions of all runs, after which no more are tried: a few seconds."""
@@ -123,13 +118,11 @@ def others(meaning: Meaning, turn: int) -> dict[str, int]:
     }
 
 
-def tried(
-    image: Image, blocks: int, meaning: Callable[[], Meaning], all_steps: int = MOST_STEPS
-) -> Refutation | None:
+def tried(image: Image, blocks: int, meaning: Callable[[], Meaning]) -> Refutation | None:
     """Return what a run at known numbers says against a function: that it is wrong, or else that
     the run is not followed; None: nothing.
 
-    The function's loop takes `blocks` blocks in a turn. After `all_steps` no more runs are tried.
+    The function's loop takes `blocks` blocks in a turn.
     """
     unfollowed: Refutation | None = None
     row = steps = 0
@@ -143,7 +136,7 @@ def tried(
             if error.category is not Category.UNSUPPORTED:
                 return error
             unfollowed, row = unfollowed or error, row + 1
-        if row == MOST_UNFOLLOWED or steps > all_steps:
+        if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
             break
     return unfollowed
 
@@ -157,7 +150,7 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
         turns = lcm(*(len(USUAL[n]) for n in meaning.numbers if n in USUAL))
         yield from (others(meaning, turn) for turn in range(turns))
     if taken is not None:
-        lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
+        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
         for turn, length in enumerate(dict.fromkeys(lengths)):
             if length % meaning.multiple == 0:
                 yield others(meaning, turn) | {taken: length // meaning.multiple}

@@ -39,7 +39,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     """
     meaning = checker.meaning
     assert isinstance(meaning, Function)
-    flow = flow_of(checker.image, checker.entry, abi)
+    flow = flow_of(checker, abi)
     found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
     if found is None:
         yield EMPTY

@@ -162,11 +162,12 @@ class Values:
 
     def value(self, number: int, get: Callable[[State], Any], bits: int) -> Any:
         """Return what an assertion says of one place; `number` is a register's, -1 in memory."""
-        values = [self._canonical(state, get(state)) for state in self.states]
-        v = values[0]
+        values = [get(state) for state in self.states]
         public = not any(secret(x) for x in values)
         if number not in self.live and number >= 0 and number != self.checker.top:
             return "!" if public else "?"
+        values = [self._canonical(s, v) for s, v in zip(self.states, values, strict=True)]
+        v = values[0]
         if any(isinstance(x, Pointer) for x in values):
             if all(isinstance(x, Pointer) and x.region == v.region for x in values):
                 offset = self.number([x.offset for x in values])
@@ -234,13 +235,22 @@ class Values:
         """Return a counter block of some place, as in memory or with its bytes turned."""
         if self.counters is None:
             return None
-        reach = 3 * self._reach + 64 * BLOCK_BYTES
-        found = [
-            self._known_counters.of(state, self.base_of(state), v, reach)
-            for state, v in zip(self.states, values, strict=True)
-        ]
-        for at, k in sorted(found[0]):
-            places = [at, *(min((a for a, j in one if j == k), default=-1) for one in found[1:])]
+        reach, known = 3 * self._reach + 64 * BLOCK_BYTES, self._known_counters
+
+        def place(state: State, value: Any, at: int, layout: int) -> int:
+            base = self.base_of(state)
+            if known.has(state, combined(base, at), layout, value):
+                return at
+            found = known.of(state, base, value, reach)
+            return min((a for a, k in found if k == layout), default=-1)
+
+        first, *others = zip(self.states, values, strict=True)
+        for at, k in sorted(known.of(first[0], self.base_of(first[0]), first[1], reach)):
+            places = [at]
+            for state, value in others:
+                places.append(place(state, value, at, k))
+                if places[-1] == -1:
+                    break
             if -1 in places[1:]:
                 continue
             bases = map(self.base_of, self.states)

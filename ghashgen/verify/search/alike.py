@@ -1,0 +1,85 @@
+"""Certificates of functions whose code is alike but for what they do with vector registers.
+
+    one = Alike(image, spec, function)
+    data = one.lifted(certificate)
+    other = Alike(...)               # where other.name == one.name
+    other.placed(data)
+
+AES-GCM with a longer key has more rounds, and else the same assertions at the same instructions.
+They are found again by counting from marks: targets of jumps, and instructions that use general
+registers alone. If nothing but the count differs, the certificate is accepted.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.search.flow import looks_of
+from ghashgen.verify.search.looks import FLAGS, VECTOR
+from ghashgen.verify.statements.core import Function, Statement
+
+PLACED = re.compile(r"\b(short |near |[0-9][0-9A-Fa-f]*h?\b)")
+"""What depends on where code and constants are."""
+
+IDLE = re.compile(r"nop|xchg ax,ax")
+"""Instructions that only take up room."""
+
+BETWEEN = 1 << 16
+"""More instructions than there are around a mark."""
+
+
+class Alike:
+    """A function by what it has in common with those that are like it."""
+
+    def __init__(self, image: Image, spec: Statement, function: Function) -> None:
+        self.entry = image.symbol(function.symbol)
+        looks = looks_of(image, self.entry)
+        texts = {at: image.target.text(image, at) for at in sorted(looks)}
+        self.all = [at for at, text in texts.items() if not IDLE.match(text)]
+        targets = {self._rank(to) for look in looks.values() for to in (look.ways or ())[1:]}
+        for at in self.all:
+            if any(VECTOR <= n < FLAGS for n in looks[at].reads | looks[at].writes):
+                texts[at] = ""
+        self.marks = [k for k, at in enumerate(self.all) if texts[at] or k in targets]
+        """The numbers of these instructions among all."""
+        kinds = sorted({str(cell[0]) for cell in getattr(spec, "cells", ()) if cell})
+        words = [function.operation, spec.abi, str(spec.wipe), *kinds]
+        words += [PLACED.sub("", texts[self.all[k]]) for k in self.marks]
+        self.name = sha256("\n".join(words).encode()).hexdigest()
+
+    def lifted(self, certificate: Any) -> Any:
+        """Return a certificate with its addresses counted from the nearest marks."""
+
+        def lift(at: int) -> int:
+            k = self._rank(self.entry + at)
+            mark = min(range(len(self.marks)), key=lambda one: abs(self.marks[one] - k))
+            return mark * BETWEEN + k - self.marks[mark] + BETWEEN // 2
+
+        return _moved(certificate, lift)
+
+    def placed(self, lifted: Any) -> Any:
+        """Return a certificate with its addresses in this function."""
+
+        def place(number: int) -> int:
+            mark, behind = divmod(number, BETWEEN)
+            k = self.marks[mark] + behind - BETWEEN // 2
+            return self.all[min(max(k, 0), len(self.all) - 1)] - self.entry
+
+        return _moved(lifted, place)
+
+    def _rank(self, at: int) -> int:
+        """Return the number of the first instruction from an address on that does something."""
+        return bisect_left(self.all, at)
+
+
+def _moved(certificate: Any, to: Callable[[int], int]) -> Any:
+    """Return a certificate with other addresses."""
+    if isinstance(certificate, Mapping):
+        return {
+            key: to(v) if key == "at" and isinstance(v, int) else _moved(v, to)
+            for key, v in certificate.items()
+        }
+    return certificate
