@@ -54,12 +54,19 @@ class Facts:
     not_negative: tuple[Linear, ...] = ()
     among: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Of some unknowns, all that they may be."""
+    _found: dict[tuple[Linear, int], int] = field(default_factory=dict, compare=False, repr=False)
+    """What `least` has found: two of three questions are asked again."""
 
     # What follows from the facts.
 
     def least(self, a: Number, more: int = 2) -> int:
         """Return a number that a is never below: by the ranges, and by up to `more` constraints."""
-        return a if isinstance(a, int) else self._least(a.c, dict(a.k), more)
+        if isinstance(a, int):
+            return a
+        found = self._found.get((a, more))
+        if found is None:
+            found = self._found[a, more] = self._least(a.c, dict(a.k), more)
+        return found
 
     def _least(self, c: int, k: Mapping[str, int], more: int) -> int:
         """Return the same of c + sum of k·u."""

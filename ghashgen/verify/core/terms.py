@@ -73,10 +73,8 @@ class Terms:
         self.unknowns: set[str] = set()
         """The unknowns of which a number has its bits in a term; below, those of single terms."""
         self.unknowns_of: dict[Term, frozenset[str]] = {}
-        self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
-        self.lanewise: dict[tuple[object, ...], tuple[Lane, ...]] = {}
         self.at = 0  # The address of the instruction being executed.
         self.settle: Callable[[Term], Lane] = lambda term: term
         """Called with what depends on a partial block (RAW) and enters a sum with a state or a
@@ -107,11 +105,6 @@ class Terms:
             term.form = None
         for known in (self._pool, self._simple, self._plain, self.words, self.unknowns_of):
             known.clear()
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget what the hooks (`settle`, `factors`, `name`) may answer otherwise from here on."""
-        self._sums, self.lanewise = {}, {}
 
     def variable(self, name: str, deps: int = DATA) -> Term:
         """Return 128 fresh secret bits with this name."""
@@ -321,15 +314,6 @@ class Terms:
 
         Exact if one of each two words is a constant (b's for a subtraction); otherwise opaque.
         """
-        key = (a, b, sign)
-        known = self._sums.get(key)
-        if known is None:
-            known = self._add_words(a, b, sign)
-            if mask_of(known) and not deps_of(known) & OPAQUE:
-                self._sums[key] = known
-        return known
-
-    def _add_words(self, a: Lane, b: Lane, sign: int) -> Lane:
         spoiled = self._spoiled("an addition", MASK128, a, b)
         if spoiled is not None:
             return spoiled

@@ -163,23 +163,21 @@ class Memory:
         c, k = key - (key + HALF >> BASE << BASE), self.bases[key + HALF >> BASE]
         return Linear(c, k) if k else c
 
-    def _require_apart(self, name: str, offset: Number, size: int) -> None:
+    def _require_apart(self, name: str, key: int, size: int) -> None:
         """Refuse an access that may overlap bytes written at an unknown place."""
-        facts, (_, k) = self.facts, parts(offset)
-        if not k and name not in self.scattered:
+        facts, keys, mine = self.facts, self.written[name], key + HALF >> BASE
+        if not keys or (not mine and name not in self.scattered):
             return
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
-        if not (keys := self.written[name]):
-            return
-        one = min(keys) + HALF >> BASE == max(keys) + HALF >> BASE
-        for key in (min(keys), max(keys)) if one else keys:
-            low, high = ends.get(key + HALF >> BASE, (key, key))
-            ends[key + HALF >> BASE] = min(low, key), max(high, key)
+        lowest, highest = min(keys), max(keys)
+        one = lowest + HALF >> BASE == highest + HALF >> BASE
+        for k in (lowest, highest) if one else keys:
+            low, high = ends.get(k + HALF >> BASE, (k, k))
+            ends[k + HALF >> BASE] = min(low, k), max(high, k)
+        ends.pop(mine, None)
         for low, high in ends.values():
-            first = self.place(low)
-            if parts(first)[1] == k:
-                continue
+            offset, first = self.place(key), self.place(low)
             before = combined(combined(first, offset, -1), size, -1)
             after = combined(combined(offset, first, -1), high - low + 1, -1)
             if not facts.shows(before) and not facts.shows(after):
@@ -253,10 +251,10 @@ class Memory:
 
     def _read(self, name: str, offset: int, size: int) -> Value:
         written = self.written[name]
-        self._require_apart(name, self.place(offset), size)
+        self._require_apart(name, offset, size)
         places = range(offset, offset + size)
         if over := self.regions[name].over:
-            self._require_apart(over, self.place(offset), size)
+            self._require_apart(over, offset, size)
             if not self.written[over].keys().isdisjoint(places):
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
         if not written and size == 16 and not offset % 16:
@@ -321,7 +319,7 @@ class Memory:
             raise unsupported(f"a value that may not fit into {size} bytes: {value}")
         if self.regions[name].access is Access.OUTPUT:
             self._require_same(name, offset, value, size)
-        self._require_apart(name, self.place(offset), size)
+        self._require_apart(name, offset, size)
         self.stores += 1
         self.put(name, offset, value, size)
 

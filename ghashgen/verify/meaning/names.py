@@ -85,7 +85,6 @@ class Names:
     def forget(self) -> None:
         """Forget whatever depends on the state: lengths, counters, what has been hashed."""
         self.here.clear()
-        self.terms.forget()
 
     def once(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
         """Return what is found, which is looked for once in each state."""

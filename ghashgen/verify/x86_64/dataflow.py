@@ -64,37 +64,24 @@ def no_operands() -> frozenset[str]:
     return frozenset(table["control"]["mnemonics"])
 
 
-def _sources(instruction: Instruction) -> tuple[list[int], list[int], list[int]]:
-    """Return the general, vector and mask registers that are read; the stack pointer is public."""
-    used = InstructionInfoFactory().info(instruction).used_registers()
-    read = [one.register for one in used if one.access in READS]
-    general = [gpr_index(r) for r in read if RegisterExt.is_gpr(r)]
-    return (
-        [k for k in general if k != RSP],
-        [vector_index(r) for r in read if is_vector(r)],
-        [mask_index(r) for r in read if is_mask(r)],
-    )
-
-
 def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     """Return a check to run before an instruction that is not on the list, None if it is."""
     name = mnemonic_of(instruction).lower()
     if name in listed() or name in no_operands():
         return None
-    general, vectors, masks = _sources(instruction)
-    loads = any(
-        used.access in (OpAccess.READ, OpAccess.READ_WRITE, OpAccess.COND_READ)
-        for used in InstructionInfoFactory().info(instruction).used_memory()
-    )
-    where = (
-        address(instruction)
-        if loads
-        and any(instruction.op_kind(k) == OpKind.MEMORY for k in range(instruction.op_count))
-        else None
-    )
+    used = InstructionInfoFactory().info(instruction)
+    read = [one.register for one in used.used_registers() if one.access in READS]
+    general = [gpr_index(r) for r in read if RegisterExt.is_gpr(r)]
+    vectors = [vector_index(r) for r in read if is_vector(r)]
+    masks = [mask_index(r) for r in read if is_mask(r)]
+    kinds = [instruction.op_kind(k) for k in range(instruction.op_count)]
+    loads = OpKind.MEMORY in kinds and any(one.access in READS for one in used.used_memory())
+    where = address(instruction) if loads else None
 
     def check(m: Machine) -> None:
-        sources: list[object] = [*(m.gpr[k] for k in general), *(m.mask[k] for k in masks)]
+        # The stack pointer is public.
+        sources: list[object] = [m.gpr[k] for k in general if k != RSP]
+        sources += [m.mask[k] for k in masks]
         sources += [lane for k in vectors for lane in m.vec[k]]
         if any(map(secret, sources)):
             raise _refuse(name, m)

@@ -219,12 +219,8 @@ def _prefix(i: Instruction, code: bytes) -> str:
     if len(legacy) != len(wanted) or set(legacy) != wanted:
         protector = ", as of a stack protector: -fno-stack-protector" if FS in legacy else ""
         return f"a prefix that its opcode does not ask for{protector}"
-    flagged = (
-        i.has_lock_prefix, i.has_rep_prefix, i.has_repe_prefix, i.has_repne_prefix,
-        i.has_segment_prefix, i.has_xacquire_prefix, i.has_xrelease_prefix,
-        i.suppress_all_exceptions, i.rounding_control != RoundingControl.NONE,
-    )  # fmt: skip
-    return "a prefix or a rounding without a row" if any(flagged) else ""
+    rounded = i.suppress_all_exceptions or i.rounding_control != RoundingControl.NONE
+    return "a rounding without a row" if rounded else ""
 
 
 def _again(i: Instruction, code: bytes) -> str:

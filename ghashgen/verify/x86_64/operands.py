@@ -126,12 +126,6 @@ def _sum(m: Machine, a: Value, b: Value) -> Value:
     return out
 
 
-def load_lanes(m: Machine, where: Value, lanes: int, align: int = 1) -> tuple[Lane, ...]:
-    """Load 16·lanes bytes."""
-    at = m.terms.at
-    return tuple([as_lane(value, at) for value in m.memory.load_lanes(where, lanes, align)])
-
-
 def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
     """Return the alignment in bytes that a memory operand needs.
 
@@ -155,12 +149,17 @@ def read_lanes(i: Instruction, op: int, aligned: bool | None = None) -> ReadLane
 
         def broadcast(m: Machine) -> Sequence[Lane]:
             element = as_lane(m.memory.load(where(m), size), m.terms.at)
-            return (m.terms.bytes(element, sources),) * lanes
+            return [m.terms.bytes(element, sources)] * lanes
 
         return broadcast
     lanes = lanes_of(i, op)
     align = memory_align(i, lanes, aligned)
-    return lambda m: load_lanes(m, where(m), lanes, align)
+
+    def load(m: Machine) -> Sequence[Lane]:
+        values = m.memory.load_lanes(where(m), lanes, align)
+        return [as_lane(value, m.terms.at) for value in values]
+
+    return load
 
 
 def broadcast_bytes(i: Instruction) -> int:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.kinds import EQUAL, as_lane
-from ghashgen.verify.core.lanewise import lanewise
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
@@ -45,7 +44,11 @@ def whole(function: Whole, count: int, same: int | None = None) -> Builder:
 
 def lanes(function: Callable[..., Lane], count: int, same: int | None = None) -> Builder:
     """Build DEST := function(terms, sources…, imm), lane by lane."""
-    return whole(lambda t, imm, *sources: lanewise(t, function, imm, *sources), count, same)
+
+    def each(t: Terms, imm: int, *sources: Sequence[Lane]) -> list[Lane]:
+        return [function(t, *parts, imm) for parts in zip(*sources, strict=True)]
+
+    return whole(each, count, same)
 
 
 def unmasked(build: Builder) -> Builder:
