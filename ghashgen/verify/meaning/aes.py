@@ -211,11 +211,11 @@ class Message:
         )
 
     def buffers(self) -> dict[str, Buffer]:
-        """Return the buffers that are given, and what they hold at the entry."""
+        """Return the buffers that may be given, and what they hold at the entry."""
         names, begun = self.names, self.hashing.start
         X = names.terms.moves(names.terms.variable(STATE), names.algebra.memory)
         tag = holding([names.terms.variable(GIVEN)])
-        every = {
+        return {
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
@@ -230,7 +230,6 @@ class Message:
             if self.goes_on
             else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
         }
-        return {name: buffer for name, buffer in every.items() if name in self.given}
 
     def refused(self, state: State) -> int | None:
         """Return the status of a call that writes nothing, None for any other."""
