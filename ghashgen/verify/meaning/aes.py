@@ -65,7 +65,7 @@ def meaning_of(spec: Any, function: Any) -> Function:
     Raises:
         Refutation: the rules do not cover the function.
     """
-    names = Names(Algebra(spec.order), (boxes().kind,))
+    names = Names(Algebra(spec.order, rounds=spec.rounds), (boxes().kind,))
     if function.operation in OF_A_HASH:
         return of_names(spec, function, names)
     if (function.length_multiple, function.length_unit) != (1, 1):
@@ -183,6 +183,9 @@ class Message:
         """Return what the function means."""
         given, initial, answers = self.given, self.initial, self.begins or self.goes_on
         most = EVERY if answers else GREATEST_TEXT if self.hashing.order else GREATEST_LENGTH
+        terms_named = {"mask": initial.value} if self.begins else {}
+        if self.begins and "tag" in given:
+            terms_named["lengths"] = self.tag.lengths.value
         every = (initial.iv, self.aad, self.text.read, self.text.hashed)
         parts: tuple[tuple[Part, bool], ...] = (
             (initial.hashing, self.begins),
@@ -202,10 +205,7 @@ class Message:
             tuple(dict.fromkeys(blocks for blocks in every if blocks.buffer in given)),
             self.end,
             result_bits=32 if answers else 0,
-            terms_named={
-                **({"mask": initial.value} if self.begins else {}),
-                **({"lengths": self.tag.lengths.value} if "tag" in given else {}),
-            },
+            terms_named=terms_named,
             held=stream.HELD if self.goes_on else {},
             promised=stream.PROMISED if self.goes_on else (Case(),),
         )
