@@ -61,7 +61,6 @@ ALONE = {
         "verify.machine",
         "verify.meaning",
         "verify.rules",
-        "verify.statements",
     },
     "verify.search": {
         "algebra.field",

@@ -65,7 +65,7 @@ def meaning_of(spec: Any, function: Any) -> Function:
     Raises:
         Refutation: the rules do not cover the function.
     """
-    names = Names(Algebra(spec.order), (boxes().kind,))
+    names = Names(Algebra(spec.order, rounds=spec.rounds), (boxes().kind,))
     if function.operation in OF_A_HASH:
         return of_names(spec, function, names)
     if (function.length_multiple, function.length_unit) != (1, 1):
@@ -183,6 +183,9 @@ class Message:
         """Return what the function means."""
         given, initial, answers = self.given, self.initial, self.begins or self.goes_on
         most = EVERY if answers else GREATEST_TEXT if self.hashing.order else GREATEST_LENGTH
+        terms_named = {"mask": initial.value} if self.begins else {}
+        if self.begins and "tag" in given:
+            terms_named["lengths"] = self.tag.lengths.value
         every = (initial.iv, self.aad, self.text.read, self.text.hashed)
         parts: tuple[tuple[Part, bool], ...] = (
             (initial.hashing, self.begins),
@@ -202,20 +205,17 @@ class Message:
             tuple(dict.fromkeys(blocks for blocks in every if blocks.buffer in given)),
             self.end,
             result_bits=32 if answers else 0,
-            terms_named={
-                **({"mask": initial.value} if self.begins else {}),
-                **({"lengths": self.tag.lengths.value} if "tag" in given else {}),
-            },
+            terms_named=terms_named,
             held=stream.HELD if self.goes_on else {},
             promised=stream.PROMISED if self.goes_on else (Case(),),
         )
 
     def buffers(self) -> dict[str, Buffer]:
-        """Return the buffers that are given, and what they hold at the entry."""
+        """Return the buffers that may be given, and what they hold at the entry."""
         names, begun = self.names, self.hashing.start
         X = names.terms.moves(names.terms.variable(STATE), names.algebra.memory)
         tag = holding([names.terms.variable(GIVEN)])
-        every = {
+        return {
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
@@ -230,7 +230,6 @@ class Message:
             if self.goes_on
             else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
         }
-        return {name: buffer for name, buffer in every.items() if name in self.given}
 
     def refused(self, state: State) -> int | None:
         """Return the status of a call that writes nothing, None for any other."""

@@ -160,9 +160,11 @@ def _identity() -> int:
 class Algebra:
     """Forms of table entries and states, in one bit order."""
 
-    def __init__(self, order: Order, op: str = "ghash") -> None:
+    def __init__(self, order: Order, op: str = "ghash", rounds: int = -1) -> None:
         self.order = order
         self.op = op
+        self.rounds = rounds
+        """The greatest number of a round key."""
         self.memory = memory_moves(order, op)
         self.register = register_moves(order, op)
         self._entries: dict[tuple[str, int], Form] = {}
@@ -177,10 +179,11 @@ class Algebra:
 
     def defines(self, kind: str, power: int) -> bool:
         """Return whether there is such an entry."""
+        if kind == ROUND_KEY:
+            return 0 <= power <= self.rounds
         base, slash, step = kind.partition("/")
         stepped = base == "R" and re.fullmatch("[1-9][0-9]*", step) is not None
-        named = power >= (base != ROUND_KEY) and base in (*KINDS, "subkey", ROUND_KEY)
-        return named and (stepped or not slash)
+        return power >= 1 and base in (*KINDS, "subkey") and (stepped or not slash)
 
     def _define(self, kind: str, power: int) -> Form:
         kind, _, step = kind.partition("/")

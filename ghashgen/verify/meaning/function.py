@@ -16,7 +16,7 @@ from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.core.words import M32
 from ghashgen.verify.machine.regions import Region
 from ghashgen.verify.meaning.algebra import Sum
@@ -26,7 +26,7 @@ from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import DONE, Text
-from ghashgen.verify.rules.entry import Call, arguments
+from ghashgen.verify.rules.entry import Call
 from ghashgen.verify.rules.state import Arrival, State
 
 
@@ -68,6 +68,7 @@ class Function:
     parameters: tuple[str, ...]
     names: Names
     buffers: Mapping[str, Buffer]
+    """The buffers by their parameters; what is no parameter does not count."""
     numbers: Mapping[str, tuple[int, int]]
     parts: Sequence[Part]
     blocks: tuple[Blocks, ...]
@@ -87,6 +88,7 @@ class Function:
 
     def __post_init__(self) -> None:
         self.terms: Terms = self.names.terms
+        self.buffers = {n: self.buffers[n] for n in self.parameters if n in self.buffers}
         self.text = next((part for part in self.parts if isinstance(part, Text)), None)
         self.answer = next((part for part in self.parts if isinstance(part, Answer)), None)
         self.counters = next((part for part in self.parts if isinstance(part, Counters)), None)
@@ -101,21 +103,20 @@ class Function:
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called where its numbers are these."""
         lengths = {name: times(n, self.multiple) for name, n in numbers.items()}
-        regions, pointers = [], {}
+        regions, arguments = [], list[Value]()
         for name in self.parameters:
-            if name in self.buffers:
-                b = self.buffers[name]
-                low = numbers[b.begins] if b.begins else 0
-                pointers[name] = Pointer(name, low)
-                end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
-                region = Region(
-                    name, low, end, b.access, _none, b.align, content=b.content, over=b.over
-                )
-                regions.append(region)
-        passed = {name: times(n, self.multiple // self.unit) for name, n in numbers.items()}
-        values = arguments(self.parameters, passed, pointers)
+            if name in numbers:
+                arguments.append(times(numbers[name], self.multiple // self.unit))
+                continue
+            b = self.buffers[name]
+            low = numbers[b.begins] if b.begins else 0
+            arguments.append(Pointer(name, low))
+            end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
+            regions.append(
+                Region(name, low, end, b.access, _none, b.align, content=b.content, over=b.over)
+            )
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
-        return Call(self.abi, values, tuple(regions), align, held)
+        return Call(self.abi, tuple(arguments), tuple(regions), align, held)
 
     # Ghosts.
 

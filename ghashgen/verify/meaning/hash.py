@@ -67,7 +67,7 @@ def of_names(spec: Any, function: Any, names: Names) -> Function:
         parts, numbers = (hashing,), {"length": (0, GREATEST_LENGTH // function.length_multiple)}
     elif EXPONENT in function.parameters:
         parts, numbers = (power,), {EXPONENT: (0, GREATEST_EXPONENT)}
-    every = {
+    buffers = {
         "table": table_of(names, spec, making),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "subkey": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", 1)])),
@@ -97,7 +97,7 @@ def of_names(spec: Any, function: Any, names: Names) -> Function:
     return Function(
         *claim(spec, function),
         names,
-        {name: buffer for name, buffer in every.items() if name in function.parameters},
+        buffers,
         numbers,
         parts,
         (blocks,) if "input" in function.parameters else (),

@@ -164,7 +164,7 @@ class Names:
         known = self._powers.get(lane)
         if known is None:
             form = self.terms.try_form(lane)
-            pair = None if form is None or form.constant else _pair(form)
+            pair = None if form is None else _pair(form)
             known = lane
             if pair is not None:
                 for kind, expected in self.algebra.power_forms(*pair):
@@ -236,12 +236,9 @@ def raised(sum_: Sum, power: int) -> Sum:
 
 
 def _pair(form: Form) -> tuple[int, int] | None:
-    """Return (a, b), a <= b, if only B_a and B_b occur, as a product or as a square would."""
+    """Return (a, b), a <= b, if only B_a and B_b occur; they are one where the other is alone."""
     names = {name for two in form.quadratic for name in two} | set(form.linear)
     # B0 is combine's factor, which is no power of H.
     numbers = sorted(int(n[1:]) for n in names if re.fullmatch("B[1-9][0-9]*", n))
-    if len(numbers) != len(names) or not numbers or len(numbers) > 2:
-        return None
-    if len(numbers) == 2:
-        return (numbers[0], numbers[1]) if form.quadratic and not form.linear else None
-    return None if form.quadratic else (numbers[0], numbers[0])
+    found = len(numbers) == len(names) and 0 < len(numbers) < 3
+    return (numbers[0], numbers[-1]) if found else None

@@ -149,8 +149,10 @@ class Text:
                 mask = block_at(self.read, self.names.state.memory, at).mask
         if mask > 0:
             with suppress(Refutation):  # A keystream that is not known names nothing.
-                wanted = self.wanted(at, mask, texts[0])
-                return self.names.as_name(lane, wanted, self.hashed.name(at))
+                wanted, name = self.wanted(at, mask, texts[0]), self.hashed.name(at)
+                # What is wanted stays, too.
+                key = "name", lane, name, id(wanted)
+                return self.names.always(key, lambda: self.names.as_name(lane, wanted, name))
         return None
 
     # How far it is right.

@@ -1,10 +1,8 @@
 """The state at a function's entry, and what it shares with every other state of that function."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ghashgen.verify.core.linear import Facts
-from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.convention import SLOT, STACK_LIMIT, floor_of, stack_before
@@ -62,10 +60,3 @@ def entered(image: Image, terms: Terms, call: Call, facts: Facts) -> State:
     ):  # fmt: skip
         state.memory.written[region].update({at + k: (value, k) for k in range(SLOT)})
     return state
-
-
-def arguments(
-    parameters: tuple[str, ...], numbers: Mapping[str, Number], buffers: Mapping[str, Pointer]
-) -> tuple[Value, ...]:
-    """Return the values of parameters: a number, or the beginning of a buffer."""
-    return tuple(numbers[name] if name in numbers else buffers[name] for name in parameters)
