@@ -33,9 +33,12 @@ FAR = 1 << 20
 class Basis:
     """The unknowns of an assertion, and what each is in every state."""
 
-    def __init__(self, states: Sequence[State], numbers: Sequence[str]) -> None:
+    def __init__(
+        self, states: Sequence[State], numbers: Sequence[str], totals: Sequence[Number] = ()
+    ) -> None:
         self.states = states
-        self.numbers = list(numbers)
+        self.numbers, self.totals = list(numbers), list(totals)
+        """The function's numbers, and sums of them that are told as one."""
         self.values = {name: [s.ghosts[name] for s in states] for name in numbers}
         self.units: dict[str, int] = dict.fromkeys(numbers, 1)
         self.names = [n for n in NAMES if n not in self.values]
@@ -46,13 +49,14 @@ class Basis:
         unit = self.units[name]
         return times(unknown(name), unit), [times(n, unit) for n in self.values[name]]
 
-    def _by_rank(self, place: bool) -> list[str]:
-        """Return the unknowns, those that a place or another number is rather told by first."""
-        return sorted(self.values, key=lambda name: (name in self.numbers) == place)
+    def _by_rank(self, place: bool) -> list[tuple[Number, list[Number]]]:
+        """Return what numbers are told by, first what a place or a number rather is told by."""
+        names = sorted(self.values, key=lambda name: (name in self.numbers) == place)
+        return [*map(self.in_units, names), *((n, self.at(n)) for n in self.totals)]
 
     def _ways(self) -> Iterator[list[Number]]:
         """Yield what sums of few unknowns are, the shortest first."""
-        known = [self.in_units(name)[1] for name in self._by_rank(True)]
+        known = [values for _, values in self._by_rank(True)]
         for size in range(MOST_SUMMANDS):
             for some in combinations(known, size):
                 for factors in product((1, -1), repeat=size):
@@ -74,7 +78,7 @@ class Basis:
         return self._known[key]
 
     def _fitted(self, values: Sequence[Number], place: bool) -> Number | None:
-        known = [self.in_units(name) for name in self._by_rank(place)]
+        known = self._by_rank(place)
         few = range(min(2, len(values)))
         for size in range(MOST_SUMMANDS + 1):
             for some in combinations(known, size):
@@ -194,8 +198,9 @@ class Basis:
         known = Facts({name: (low, high) for name, (low, high) in self.ranges().items()})
         told = [n for n in self.values if not self._is_one_of_few(n)]
         small = [self.in_units(n)[0] for n in told if n not in self.numbers and n != NAMES[0]]
-        pairs = combinations([self.in_units(n)[0] for n in told], 2)
+        pairs = combinations([*(self.in_units(n)[0] for n in told), *self.totals], 2)
         apart = [e for a, b in pairs for k in (-1, 1) if self._is_near(e := combined(a, b, k))]
+        apart += self.totals
         # What ties a small unknown to the others, if it says much: of these the rules choose too.
         near = [combined(e, u, k) for e in apart for u in small for k in (1, -1)]
         out = []

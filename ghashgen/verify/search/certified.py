@@ -111,9 +111,10 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
 
     look = cache(lambda: tried(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
+    lost = unsupported("search: no certificate")
     for found in proposed(image, spec, meaning):
         if isinstance(found, Refutation):
-            refused = refused or found
+            lost = found
         else:
             # As it would be read from a file: plain data, which the search keeps no hold of.
             certificate = json.loads(json.dumps(found))
@@ -129,7 +130,7 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
         wrong = look()
         if wrong is not None and wrong.category is not Category.UNSUPPORTED:
             raise wrong
-    refused = refused or unsupported("search: no certificate")
+    refused = refused or lost
     # That a run is not followed says less than what a certificate shows to be wrong.
     raise look() or refused if refused.category is Category.UNSUPPORTED else refused
 

@@ -218,7 +218,7 @@ def finer(checker: Checker, where: Places, data: dict[str, Any]) -> dict[str, An
     meaning = checker.meaning
     assert isinstance(meaning, Function)
     hashes = [p for p in meaning.parts if isinstance(p, Hashing)]
-    if not data["assertions"] or not hashes or hashes[-1].start:
+    if not data["assertions"] or not hashes:
         return None
     spread = {
         name: one | {"level": one["level"] * APART} for name, one in data["assertions"].items()

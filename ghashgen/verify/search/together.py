@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.numbers import Number, combined, parse, within
+from ghashgen.verify.core.numbers import Number, combined, parse, unknown, within
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term, secret
 from ghashgen.verify.core.values import Linear, Pointer
@@ -42,7 +42,11 @@ class Together:
         assert isinstance(checker.meaning, Function)
         self.meaning, self.terms = checker.meaning, checker.terms
         self.states = [one.state for one in group]
-        self.basis = Basis(self.states, list(self.meaning.numbers))
+        totals = []
+        if hashing.start:
+            size = self.meaning.buffers[hashing.order[0].buffer].size
+            totals.append(combined(unknown(hashing.start), unknown(str(size))))
+        self.basis = Basis(self.states, list(self.meaning.numbers), totals)
         self.letters = frozenset(b.letter for b in self.meaning.blocks)
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
@@ -86,7 +90,9 @@ class Together:
             ways = sources.setdefault(state.label, [])
             if way not in ways:
                 ways.append(way)
-        told = [n for n in (*self.anchors, output, hashed) if isinstance(n, Linear)]
+        told: list[Number] = [n for n in (*self.anchors, output, hashed) if isinstance(n, Linear)]
+        if self.hashing.start:
+            told += [combined(n, unknown(self.hashing.start), -1) for n in told]
         return {
             "at": at - self.checker.entry, "unknowns": self.basis.ranges(),
             "among": self.basis.among(FEW), "facts": self.basis.facts(told),
