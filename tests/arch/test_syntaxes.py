@@ -120,8 +120,8 @@ def is_same(form: str, theirs: bytes, ours: bytes) -> bool:
 
 
 def by_nasms_opcode(movq: bytes) -> bytes:
-    """Return the MOVQ by 66 6E, if it is by F3 7E."""
-    if (movq[2] & 3, movq[4]) != (2, 0x7E):
+    """Return the MOVQ by 66 6E, if it is by F3 7E and in EVEX."""
+    if movq[0] != 0x62 or (movq[2] & 3, movq[4]) != (2, 0x7E):
         return movq
     return bytes([*movq[:2], movq[2] - 1, movq[3], 0x6E, *movq[5:]])
 

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.support.errors import GhashgenError
@@ -23,6 +24,18 @@ class FunctionStated(Struct, frozen=True, forbid_unknown_fields=True):
     parameters: tuple[str, ...] | None = None
     length_multiple: int = 1
     length_unit: int = 1
+
+
+class StatedFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys that the files of every family have; see `ghashgen.check.statements`."""
+
+    name: str
+    abi: str
+    blocks: int
+    functions: dict[str, FunctionStated]
+    table_bytes: int | None = None
+    table_align: int = 16
+    wipe: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,48 @@ class Claims(Generic[S]):
     """(content of a file) → the statement. Raises GhashgenError if it is invalid."""
     emitted: Callable[[Emitted], S]
     """(emitted kernel) → the statement."""
+
+
+Cells = tuple[tuple[str, int] | None, ...]
+
+
+def of_file(kind: type[FunctionSpec], file: StatedFile, cells: Cells) -> dict[str, Any]:
+    """Return what the statement of a file has in every family.
+
+    Raises:
+        GhashgenError: an operation is unknown, or a parameter is wrong.
+    """
+    return {
+        "name": file.name,
+        "abi": file.abi,
+        "blocks": file.blocks,
+        "cells": cells,
+        "table_bytes": BLOCK_BYTES * len(cells) if file.table_bytes is None else file.table_bytes,
+        "functions": functions_stated(kind, file.functions),
+        "table_align": file.table_align,
+        "wipe": file.wipe,
+    }
+
+
+def of_kernel(
+    kind: type[FunctionSpec], built: Emitted, cell: Callable[[str], tuple[str, int] | None]
+) -> dict[str, Any]:
+    """Return what the statement of a kernel has in every family; `cell` reads a cell's name.
+
+    Raises:
+        GhashgenError: the prover has no statement for a function that it exports.
+    """
+    kernel = built.kernel
+    return {
+        "name": kernel.name,
+        "abi": built.abi,
+        "blocks": kernel.blocks,
+        "cells": tuple(map(cell, kernel.layout.cells)),
+        "table_bytes": kernel.layout.size,
+        "functions": functions_emitted(kind, kernel, built.symbol),
+        "table_align": built.table_align,
+        "wipe": kernel.wipe,
+    }
 
 
 def functions_stated(kind: type[F], functions: Mapping[str, FunctionStated]) -> tuple[F, ...]:

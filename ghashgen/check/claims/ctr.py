@@ -1,31 +1,15 @@
 """What AES-CTR kernels claim (`ghashgen.verify.statements.ctr`)."""
 
-from msgspec import Struct
-
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.check.claims.core import (
-    Claims,
-    Emitted,
-    FunctionStated,
-    functions_emitted,
-    functions_stated,
-)
+from ghashgen.check.claims.core import Claims, Emitted, StatedFile, of_file, of_kernel
 from ghashgen.verify.statements.ctr import CtrFunction, CtrSpec, parse_cell
 
 
-class CtrFile(Struct, frozen=True, forbid_unknown_fields=True):
+class CtrFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys of a file; see `ghashgen.check.statements`."""
 
-    name: str
-    abi: str
     family: str
     key_bits: int
-    blocks: int
     cells: tuple[str, ...]
-    functions: dict[str, FunctionStated]
-    table_bytes: int | None = None
-    table_align: int = 16
-    wipe: bool = False
 
 
 def stated(file: CtrFile) -> CtrSpec:
@@ -35,17 +19,7 @@ def stated(file: CtrFile) -> CtrSpec:
         GhashgenError: it is invalid.
     """
     cells = tuple(map(parse_cell, file.cells))
-    return CtrSpec(
-        name=file.name,
-        abi=file.abi,
-        key_bits=file.key_bits,
-        blocks=file.blocks,
-        cells=cells,
-        table_bytes=BLOCK_BYTES * len(cells) if file.table_bytes is None else file.table_bytes,
-        functions=functions_stated(CtrFunction, file.functions),
-        table_align=file.table_align,
-        wipe=file.wipe,
-    )
+    return CtrSpec(key_bits=file.key_bits, **of_file(CtrFunction, file, cells))
 
 
 def emitted(built: Emitted) -> CtrSpec:
@@ -54,18 +28,7 @@ def emitted(built: Emitted) -> CtrSpec:
     Raises:
         GhashgenError: the prover has no statement for a function that it exports.
     """
-    kernel = built.kernel
-    return CtrSpec(
-        name=kernel.name,
-        abi=built.abi,
-        key_bits=kernel.key,
-        blocks=kernel.blocks,
-        cells=tuple(map(parse_cell, kernel.layout.cells)),
-        table_bytes=kernel.layout.size,
-        functions=functions_emitted(CtrFunction, kernel, built.symbol),
-        table_align=built.table_align,
-        wipe=kernel.wipe,
-    )
+    return CtrSpec(key_bits=built.kernel.key, **of_kernel(CtrFunction, built, parse_cell))
 
 
 CLAIMS = Claims("ctr", CtrSpec, CtrFile, stated, emitted)

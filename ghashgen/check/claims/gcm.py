@@ -1,33 +1,18 @@
 """What AES-GCM kernels claim (`ghashgen.verify.statements.gcm`)."""
 
-from msgspec import Struct
-
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
-from ghashgen.check.claims.core import (
-    Claims,
-    Emitted,
-    FunctionStated,
-    functions_emitted,
-    functions_stated,
-)
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.check.claims.core import Claims, Emitted, StatedFile, of_file, of_kernel
 from ghashgen.check.claims.hash import order_of
 from ghashgen.verify.statements.gcm import GcmFunction, GcmSpec, parse_cell
 
 
-class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
+class GcmFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys of a file; see `ghashgen.check.statements`."""
 
-    name: str
-    abi: str
     family: str
     key_bits: int
     order: str
-    blocks: int
     cells: tuple[str, ...]
-    functions: dict[str, FunctionStated]
-    table_bytes: int | None = None
-    table_align: int = 16
-    wipe: bool = False
 
 
 def stated(file: GcmFile) -> GcmSpec:
@@ -36,19 +21,8 @@ def stated(file: GcmFile) -> GcmSpec:
     Raises:
         GhashgenError: it is invalid.
     """
-    cells = tuple(map(parse_cell, file.cells))
-    return GcmSpec(
-        name=file.name,
-        abi=file.abi,
-        key_bits=file.key_bits,
-        order=order_of(file.order),
-        blocks=file.blocks,
-        cells=cells,
-        table_bytes=BLOCK_BYTES * len(cells) if file.table_bytes is None else file.table_bytes,
-        functions=functions_stated(GcmFunction, file.functions),
-        table_align=file.table_align,
-        wipe=file.wipe,
-    )
+    common = of_file(GcmFunction, file, tuple(map(parse_cell, file.cells)))
+    return GcmSpec(key_bits=file.key_bits, order=order_of(file.order), **common)
 
 
 def emitted(built: Emitted) -> GcmSpec:
@@ -57,19 +31,8 @@ def emitted(built: Emitted) -> GcmSpec:
     Raises:
         GhashgenError: the prover has no statement for a function that it exports.
     """
-    kernel = built.kernel
-    return GcmSpec(
-        name=kernel.name,
-        abi=built.abi,
-        key_bits=kernel.key,
-        order=Order(kernel.order),
-        blocks=kernel.blocks,
-        cells=tuple(map(parse_cell, kernel.layout.cells)),
-        table_bytes=kernel.layout.size,
-        functions=functions_emitted(GcmFunction, kernel, built.symbol),
-        table_align=built.table_align,
-        wipe=kernel.wipe,
-    )
+    kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
+    return GcmSpec(key_bits=kernel.key, order=Order(kernel.order), **common)
 
 
 CLAIMS = Claims("gcm", GcmSpec, GcmFile, stated, emitted)

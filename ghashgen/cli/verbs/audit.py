@@ -9,6 +9,7 @@ from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import uarches
 from ghashgen.cli.verbs.options import (
+    Wanted,
     build_folder,
     choice_options,
     chosen_kernels,
@@ -23,7 +24,7 @@ from ghashgen.cost.ports import Loop, PortAudit, Pressure, port_audit
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice
-from ghashgen.kernels.target import Target, arch_of, runnable
+from ghashgen.kernels.target import Target, arch_of
 from ghashgen.lab.model.page import ports_name
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
@@ -51,18 +52,14 @@ VIEWS = ("block", "group", "single", "functions")
 @json_option
 def COMMAND(
     choice: Choice,
-    abi: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
+    wanted: Wanted,
     per: str,
     ports: bool,
     as_json: bool,
 ) -> None:
     """Count instructions by class in the assembled bytes, one row for each kernel."""
     kernels = chosen_kernels(choice).kernels
-    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
+    where = wanted.runnable(arch_of(kernels))
     if ports:
         _require_tables(kernels)
     with progress("audit", len(kernels)) as advance:

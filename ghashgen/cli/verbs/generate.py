@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ghashgen.cli.verbs.options import (
+    Wanted,
     choice_options,
     chosen_kernels,
     default_out,
@@ -48,11 +49,7 @@ if TYPE_CHECKING:
 @json_option
 def COMMAND(
     choice: Choice,
-    abi: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
+    wanted: Wanted,
     fmt: str,
     out: Path | None,
     chosen_file: Path | None,
@@ -63,12 +60,12 @@ def COMMAND(
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     if chosen_file is not None:
-        where = emission_target(abi, fmt, prefix, table_align, syntax, backend)
+        where = emission_target(wanted, fmt)
         _chosen(chosen_file, where, out, choice, threads, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
-    where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
+    where = emission_target(wanted, fmt, arch_of(kernels))
     if only_check:
         taken = {"--threads": threads, "--force": force, "--out -": str(out) == "-"}
         for option in (option for option, given in taken.items() if given):

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ from ghashgen.kernels.selection import (
     look_up,
     values_of,
 )
-from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
+from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, runnable, target
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 from ghashgen.support.timer import regularly
@@ -164,9 +165,30 @@ table_align_option = click.option(
 )
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """How kernels are to be rendered, as the options say it."""
+
+    abi: str
+    prefix: str
+    table_align: int
+    syntax: str
+    backend: str
+
+    def runnable(self, arch: str = DEFAULT) -> Target:
+        """Return the target whose objects can be run and proved here."""
+        return runnable(self.abi, self.prefix, self.table_align, self.syntax, arch, self.backend)
+
+
 def target_options(function: F) -> F:
-    """Add the options that say how kernels are rendered."""
-    out: Any = function
+    """Add the options that say how kernels are rendered; the verb receives one `wanted`."""
+
+    @wraps(function)
+    def gather(*args: Any, **kwargs: Any) -> Any:
+        wanted = Wanted(**{option.name: kwargs.pop(option.name) for option in fields(Wanted)})
+        return function(*args, wanted=wanted, **kwargs)
+
+    out: Any = gather
     for option in (
         click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
         click.option(
@@ -211,15 +233,7 @@ threads_option = click.option(
 )
 
 
-def emission_target(
-    abi: str,
-    fmt: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
-    arch: str = DEFAULT,
-) -> Target:
+def emission_target(wanted: Wanted, fmt: str, arch: str = DEFAULT) -> Target:
     """Return the target of the files to emit.
 
     Say on standard error which convention a format implies, or that the two differ.
@@ -227,9 +241,11 @@ def emission_target(
     Raises:
         GhashgenError: as `kernels.target.target`.
     """
-    where = target(abi, fmt, prefix, syntax, table_align, arch, backend)
+    where = target(
+        wanted.abi, fmt, wanted.prefix, wanted.syntax, wanted.table_align, arch, wanted.backend
+    )
     convention, others = where.abi, arches()[arch].abis.values()
-    if not abi and convention != arches()[arch].default_abi:
+    if not wanted.abi and convention != arches()[arch].default_abi:
         said = f"--format {fmt} without --abi: --abi {convention.name}, {convention.title}"
         click.echo(said, err=True)
     elif any(where.fmt.name == other.format != convention.format for other in others):

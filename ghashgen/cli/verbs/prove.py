@@ -9,6 +9,7 @@ from ghashgen.check import ledger, proofs, ranges
 from ghashgen.check.recorded import recorded_target
 from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs.options import (
+    Wanted,
     brief_option,
     build_folder,
     choice_options,
@@ -23,7 +24,6 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.kernels.selection import Choice, catalogue
-from ghashgen.kernels.target import runnable
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -52,11 +52,7 @@ from ghashgen.support.wording import counted
 @json_option
 def COMMAND(
     choice: Choice,
-    abi: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
+    wanted: Wanted,
     identities: bool,
     theorem: str | None,
     report: bool,
@@ -89,7 +85,7 @@ def COMMAND(
         return
     kernels = chosen_kernels(choice, "claims").kernels
     proofs.require_provable(kernels)
-    where = runnable(abi, prefix, table_align, syntax, backend=backend)
+    where = wanted.runnable()
     whole = kernels == _catalogue()
     recorded = whole and where == recorded_target()
     if write and not recorded:

@@ -16,6 +16,7 @@ from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import SAMPLE, Emulated, Native, Runner, native
 from ghashgen.check.validation.validate import validate
 from ghashgen.cli.verbs.options import (
+    Wanted,
     brief_option,
     build_folder,
     choice_options,
@@ -29,7 +30,7 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
-from ghashgen.kernels.target import arch_of, runnable
+from ghashgen.kernels.target import arch_of
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import EMULATED, Emulator
 from ghashgen.support.errors import GhashgenError
@@ -62,11 +63,7 @@ from ghashgen.support.wording import counted
 @json_option
 def COMMAND(
     choice: Choice,
-    abi: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
+    wanted: Wanted,
     emulate: bool,
     random_points: bool,
     seed: str,
@@ -86,7 +83,7 @@ def COMMAND(
     require("validate")
     start = time.perf_counter()
     kernels = chosen_kernels(choice, "validation").kernels
-    where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
+    where = wanted.runnable(arch_of(kernels))
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     if random_points and not all(kernel.instruction_set.arch.proved for kernel in kernels):

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from ghashgen.cli.hosts import host_of, kernels_of, list_hosts
 from ghashgen.cli.trial import show_trial
 from ghashgen.cli.vendored import check, say_dry_run, say_plan, sum_of
 from ghashgen.cli.verbs.options import (
+    Wanted,
     choice_of,
     choice_options,
     choice_options_of,
@@ -126,11 +128,7 @@ _REPROVE = "--reprove"
 @json_option
 def COMMAND(
     choice: Choice,
-    abi: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
+    wanted: Wanted,
     fmt: str,
     threads: bool,
     recommended: bool,
@@ -186,9 +184,13 @@ def COMMAND(
     host = host_of(host_name)
     if host.wanted:
         host.wanted.require(found.kernels, host.name)
-    prefix, table_align = prefix or host.prefix, table_align or host.table_align
-    syntax = syntax or host.syntax
-    where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
+    wanted = replace(
+        wanted,
+        prefix=wanted.prefix or host.prefix,
+        table_align=wanted.table_align or host.table_align,
+        syntax=wanted.syntax or host.syntax,
+    )
+    where = emission_target(wanted, fmt, arch_of(found.kernels))
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(
         *(found.kernels, where, host, words, threads, unproved, any_cpu, not no_build_files)
