@@ -46,5 +46,9 @@ class Syntax:
     """What an ELF file promises of every entry point, in words and as a GNU property: the numbers
     of its type, size, value and padding; or "".
     """
+    encoded: Callable[[Op, str, bytes, Names], str] | None = None
+    """(operation, its text, the bytes that the assembler made of it, …) → the line to print instead
+    of the text; or None.
+    """
     opening: str = ""
     """A line before the code, or ""."""
