@@ -18,6 +18,8 @@ class Names:
     constants: str
     """The beginning of the names of the kernel's constants, before an underscore."""
     fmt: ObjectFormat
+    hidden: bool = False
+    """Whether the function stays inside the library that it is linked into."""
 
 
 @dataclass(frozen=True)

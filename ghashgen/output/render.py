@@ -79,7 +79,8 @@ def _lines(
 ) -> tuple[str, ...]:
     """Return a function's lines; with its bytes, as the syntax prints them."""
     syntax, rows = target.syntax, kernel.instruction_set.rows
-    names = Names(target.symbol(f"{kernel.name}_{name}"), target.symbol(kernel.name), target.fmt)
+    base = target.symbol(kernel.name)
+    names = Names(f"{base}_{name}", base, target.fmt, target.hidden)
     encodings = iter(() if code is None else _encodings(names.symbol, function, code))
     lines: list[str] = []
     for line in function.lines:
