@@ -52,5 +52,9 @@ class Syntax:
     """(operation, its text, the bytes that the assembler made of it, …) → the line to print instead
     of the text; or None.
     """
+    tally: str = ""
+    """Adds one to the number at {at} of the array to which the C variable ghashgen_counts points,
+    at the entry of a function; or "".
+    """
     opening: str = ""
     """A line before the code, or ""."""

@@ -70,4 +70,5 @@ SYNTAX = Syntax(
     comment=";",
     remark=";",
     assembler=NASM,
+    tally="extern ghashgen_counts\n    mov r11, [rel ghashgen_counts]\n    inc qword [r11 + {at}]",
 )
