@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from compiling import emitted_text
-from syntaxes import OF_AES, SAMPLE, elf_of, found
+from helpers.compiling import emitted_text
+from helpers.syntaxes import OF_AES, SAMPLE, elf_of, found
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.x86_64.syntax.bytes import encoded

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cpus import AS_FOUND, lacking
-from vendor_calls import vendor
+from helpers.cpus import AS_FOUND, lacking
+from helpers.vendor_calls import vendor
 
 from ghashgen.support.toolchain import compile_c, find_cc, link
 
