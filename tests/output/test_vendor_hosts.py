@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -383,7 +384,7 @@ def test_hosts_are_listed() -> None:
     assert "ghashgen_test.c" in c["files"]
     assert c["use"] == "mixed"
     assert c["measured"] is None
-    tried = {"go", "nettle", "openssl", "rust"}
+    tried = {"go", "mbedtls", "nettle", "openssl", "rust"}
     assert {each["name"] for each in listed if each["can_be_tried"]} == tried
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
@@ -401,3 +402,18 @@ def test_what_is_said_of_speed_is_what_a_record_has() -> None:
             assert ratio == round(at_16["own"][rival] / at_16["ours"], 3)
             assert f"{ratio:.2f} times the speed of {rival} at 16 bytes" in said[name]
     assert {name for name in hosts() if said[name] != "-"} == {*records}
+
+
+def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
+    into = tmp_path / "mbedtls" / "ghashgen"
+    name = "gcm128_avx_winograd_clmul1_x8_streams"
+    vendor("--host", "mbedtls", "--name", name, "--into", into)
+    assert {path.name for path in into.iterdir()} == {
+        *("mbedtls-gcm.c", "mbedtls.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
+        *(f"{name}.asm", "ghashgen.h", "ghashgen_gcm_dispatch.c", "ghashgen_gcm_dispatch.h"),
+    }
+    glue = (into / "mbedtls-gcm.c").read_text(encoding="utf-8")
+    functions = re.findall(r"\n(?:int|void) mbedtls_gcm_(\w+)\(", glue)
+    assert {*functions} == {*re.findall(r"#define mbedtls_gcm_\w+ own_(\w+)", glue)}
+    # Each hands a context over that is not ours.
+    assert all(f"own_{each}(ctx" in glue for each in functions)
