@@ -141,7 +141,7 @@ hosts: setup ## try the kernels in the sources of every host that this machine c
 	@mkdir -p build/hosts
 	@for host in $$($(BIN)/python -c 'from ghashgen.output.hosts.registry import hosts; \
 	  print(*(name for name, host in hosts().items() if host.trial))'); do \
-	  if $(GHASHGEN) vendor --try $$host --key 128 --json > build/hosts/$$host.json; \
+	  if $(GHASHGEN) vendor --try $$host --json > build/hosts/$$host.json; \
 	    then mv build/hosts/$$host.json docs/hosts/; else echo "$$host: not tried" >&2; fi; done
 	@$(GHASHGEN) summary --write
 

@@ -384,7 +384,7 @@ def test_hosts_are_listed() -> None:
     assert "ghashgen_test.c" in c["files"]
     assert c["use"] == "mixed"
     assert c["measured"] is None
-    tried = {"go", "mbedtls", "nettle", "openssl", "rust"}
+    tried = {"bearssl", "go", "mbedtls", "nettle", "openssl", "rust"}
     assert {each["name"] for each in listed if each["can_be_tried"]} == tried
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
@@ -417,3 +417,14 @@ def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
     assert {*functions} == {*re.findall(r"#define mbedtls_gcm_\w+ own_(\w+)", glue)}
     # Each hands a context over that is not ours.
     assert all(f"own_{each}(ctx" in glue for each in functions)
+
+
+def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:
+    into = tmp_path / "bearssl" / "ghashgen"
+    vendor("--host", "bearssl", "--name", HASH, "--into", into)
+    assert {path.name for path in into.iterdir()} == {
+        *("bearssl-ghash.c", "bearssl.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
+        *(f"{HASH}.asm", "ghashgen.h", "ghashgen_dispatch.c", "ghashgen_dispatch.h"),
+    }
+    said = refused("--host", "bearssl", "--name", "gcm128_avx_winograd_clmul1_x8", "--into", into)
+    assert "host bearssl needs kernels of GHASH" in said
