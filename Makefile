@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 DEBIAN := sh .ci/debian.sh
 
 .PHONY: all help setup nasm packages peers generate prove prove-kernels attack validate validate-all audit quick \
-  test check lint types spelling bench tune compare bench-tool report docs clean
+  test check lint types spelling bench tune compare hosts bench-tool report docs clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 	@echo
@@ -136,6 +136,14 @@ check: lint types spelling packages ## check format, types, spelling, every test
 	@$(GHASHGEN) summary --check
 	@$(GHASHGEN) compare --check
 	@$(GHASHGEN) model --check
+
+hosts: setup ## try the kernels in the sources of every host that this machine can get, and write docs/hosts.md (an hour)
+	@mkdir -p build/hosts
+	@for host in $$($(BIN)/python -c 'from ghashgen.output.hosts.registry import hosts; \
+	  print(*(name for name, host in hosts().items() if host.trial))'); do \
+	  if $(GHASHGEN) vendor --try $$host --json > build/hosts/$$host.json; \
+	    then mv build/hosts/$$host.json docs/hosts/; else echo "$$host: not tried" >&2; fi; done
+	@$(GHASHGEN) summary --write
 
 bench-tool: setup ## measure how long the tool itself takes
 	@$(GHASHGEN) bench-tool

@@ -643,6 +643,11 @@ void ghashgen_ctr_key_crypt(const struct ghashgen_ctr_key *key, uint8_t counter[
     key->kernel->crypt(key->ctx, counter, in, out, len);
 }
 
+size_t ghashgen_ctr_key_bytes(void)
+{
+    return sizeof(struct ghashgen_ctr_key);
+}
+
 void ghashgen_ctr_key_wipe(struct ghashgen_ctr_key *key)
 {
     wipe(key, sizeof *key);

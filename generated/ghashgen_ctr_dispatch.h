@@ -105,6 +105,9 @@ int ghashgen_ctr_key_init(struct ghashgen_ctr_key *key, enum ghashgen_ctr_use us
 void ghashgen_ctr_key_crypt(const struct ghashgen_ctr_key *key, uint8_t counter[16],
     const uint8_t *in, uint8_t *out, size_t len);
 
+/* The size of struct ghashgen_ctr_key, for languages that cannot read this header. */
+size_t ghashgen_ctr_key_bytes(void);
+
 /* Writes zeros over the key. */
 void ghashgen_ctr_key_wipe(struct ghashgen_ctr_key *key);
 

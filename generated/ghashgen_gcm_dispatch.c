@@ -1535,6 +1535,11 @@ int ghashgen_gcm_key_verify(const struct ghashgen_gcm_key *key, uint8_t state[96
     return key->kernel->verify(key->ctx, state, tag, tag_len);
 }
 
+size_t ghashgen_gcm_key_bytes(void)
+{
+    return sizeof(struct ghashgen_gcm_key);
+}
+
 void ghashgen_gcm_key_wipe(struct ghashgen_gcm_key *key)
 {
     wipe(key, sizeof *key);

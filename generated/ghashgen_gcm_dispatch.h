@@ -165,6 +165,9 @@ int ghashgen_gcm_key_verify(const struct ghashgen_gcm_key *key, uint8_t state[96
 /* Returned if the key's kernel lacks the function; nothing was read or written. */
 #define GHASHGEN_GCM_ABSENT (-1)
 
+/* The size of struct ghashgen_gcm_key, for languages that cannot read this header. */
+size_t ghashgen_gcm_key_bytes(void);
+
 /* Writes zeros over the key. */
 void ghashgen_gcm_key_wipe(struct ghashgen_gcm_key *key);
 

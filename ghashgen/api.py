@@ -110,7 +110,8 @@ def emit(
     - `abi`: ``"sysv"``, ``"win64"`` or ``"aapcs64"``.
     - `fmt`: ``"elf64"``, ``"win64"`` or ``"macho64"``; by default the convention's.
     - `prefix` goes before every symbol, macro and file name.
-    - `syntax`: ``"nasm"``, ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``.
+    - `syntax`: ``"nasm"``, ``"gas"`` (GNU as and Clang, Intel operand order),
+      ``"gas-att"`` or ``"bytes"``.
     - `backend`: ``"own"``, or ``"peachpy"`` for kernels of isa avx.
     - `force` overwrites files that were edited by hand.
     - `threads` adds the thread pool (docs/threads.md); some kernel must have segments.

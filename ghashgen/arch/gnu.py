@@ -6,6 +6,7 @@ Clang's assembler takes the same directives.
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ghashgen.arch.syntax import Names
 from ghashgen.support.toolchain import Assembler, Dialect
 
 Unwind = Mapping[str, tuple[str, ...]]
@@ -28,6 +29,13 @@ CFI: Unwind = MappingProxyType(
     }
 )
 """DWARF: rows for every place where the frame changes."""
+
+
+def exported(symbol: str, names: Names) -> tuple[str, ...]:
+    """Return the lines that let other objects call a function. COFF exports nothing by itself."""
+    hides = ".hidden" if names.fmt.elf else ".private_extern"
+    kept = names.hidden and names.fmt.unwind != "seh"
+    return (f".globl {symbol}", *([f"{hides} {symbol}"] if kept else []))
 
 
 def gnu(name: str, target: str, formats: Mapping[str, tuple[str, ...]]) -> Dialect:

@@ -18,6 +18,8 @@ class Names:
     constants: str
     """The beginning of the names of the kernel's constants, before an underscore."""
     fmt: ObjectFormat
+    hidden: bool = False
+    """Whether the function stays inside the library that it is linked into."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ class Syntax:
     note: tuple[str, str] = ("", "")
     """What an ELF file promises of every entry point, in words and as a GNU property: the numbers
     of its type, size, value and padding; or "".
+    """
+    encoded: Callable[[Op, str, bytes, Names], str] | None = None
+    """(operation, its text, the bytes that the assembler made of it, …) → the line to print instead
+    of the text; or None.
+    """
+    tally: str = ""
+    """Adds one to the number at {at} of the array to which the C variable ghashgen_counts points,
+    at the entry of a function; or "".
     """
     opening: str = ""
     """A line before the code, or ""."""

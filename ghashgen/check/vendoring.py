@@ -127,13 +127,16 @@ def prepare(
     number = Counter(entry.family for entry in entries)
     # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
     several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
-    dispatchers = render_all(several, target.library) if several else {}
+    portable = order.host.portable
+    dispatchers = render_all(several, target.library, portable=portable) if several else {}
     files = {artefact.file: artefact.text for artefact in artefacts}
     files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
     files |= dispatchers
     if order.threads:
         files |= render_threads(ordered, target.library, dispatchers)
     files[LICENCE] = _licence()
+    if target.hidden:
+        files = {name: _hidden(text) if name[-2:] == ".h" else text for name, text in files.items()}
     placed = {order.host.place(name): text for name, text in files.items()}
     placed |= render_host(
         order.host,
@@ -149,6 +152,21 @@ def prepare(
         artefacts = made(order.kernels, order.elf, tool)
     callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
     return Prepared(order, artefacts, entries, placed, callers)
+
+
+_LAST_INCLUDE = "#include <stdint.h>\n"
+
+
+def _hidden(header: str) -> str:
+    """Return a header whose functions a shared library keeps to itself."""
+    only = ("#if defined(__ELF__) || defined(__APPLE__)", "#endif")
+    push, pop = (
+        "\n".join((only[0], f"#pragma GCC visibility {word}", only[1], ""))
+        for word in ("push(hidden)", "pop")
+    )
+    before, include, after = header.partition(_LAST_INCLUDE)
+    body, guard, _ = after.rpartition("#endif\n")
+    return f"{before}{include}\n{push}{body}{pop}\n{guard}"
 
 
 def _caller(entry: Entry, dispatchers: Mapping[str, str], host: Host) -> str:

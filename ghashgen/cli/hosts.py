@@ -72,10 +72,12 @@ def _gain(record: dict[str, Any] | None) -> str:
         return "-"
     once = {time["length"]: time["ratio"] for time in record["times"] if not time["rekeyed"]}
     first, *_, last = sorted(once)
-    return (
-        f"{once[first]:.2f} times the speed of its own code at {first} bytes, "
-        f"{once[last]:.2f} times at {last} ({record['source']}; {record['cpu']})"
+    gains = (
+        f"{once[first][rival]:.2f} times the speed of {rival} at {first} bytes, "
+        f"{once[last][rival]:.2f} times at {last}"
+        for rival in once[first]
     )
+    return f"{'; '.join(gains)} ({record['source']}; {record['cpu']})"
 
 
 def kernels_of(wanted: Wanted, choice: Choice, use: str) -> Selection[Point]:

@@ -49,6 +49,10 @@ class Target:
     """Table alignment in bytes that callers promise; 0 for what costs nothing."""
     backend: str = OWN
     """One of BACKENDS."""
+    hidden: bool = False
+    """Whether a shared library that they are linked into keeps their functions to itself: in ELF,
+    and in Mach-O by the syntaxes of GNU as.
+    """
 
     @property
     def library(self) -> str:

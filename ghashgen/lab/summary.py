@@ -22,6 +22,8 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
+from ghashgen.lab.hosts import PAGE as HOSTS
+from ghashgen.lab.hosts import Trial, host_parts, load_trials
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.speeds.core import Measured, load_measured
@@ -122,6 +124,8 @@ class Summary:
     """The records of each family, by its name."""
     goals: Book
     """The goals for AES-GCM."""
+    hosts: Mapping[str, Trial]
+    """The trials of hosts, by name."""
 
 
 def gather(root: Path) -> Summary:
@@ -143,6 +147,7 @@ def gather(root: Path) -> Summary:
         trusted=trusted_parts(),
         measured=load_measured(root, kernels),
         goals=load_goals(root / AES_GCM.folder),
+        hosts=load_trials(root),
     )
 
 
@@ -241,7 +246,7 @@ def blocks(summary: Summary) -> dict[str, str]:
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"
-        for page, parts in ((README, short), (RESULTS, long))
+        for page, parts in ((README, short), (RESULTS, long), (HOSTS, host_parts(summary.hosts)))
     }
 
 

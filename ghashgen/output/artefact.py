@@ -100,7 +100,7 @@ def finish(
     counted = audit(kernel, target.symbol(kernel.name), code)
     if kernel.wipe and any(left.names for left in counted.left.values()):
         raise GhashgenError(f"{kernel.name} does not wipe all secrets", "report this kernel")
-    rendered = render(kernel, target, compiled, counted)
+    rendered = render(kernel, target, compiled, counted, code)
     return Artefact(kernel, target, rendered.text, rendered.functions, code.code, counted)
 
 

@@ -43,6 +43,9 @@ def every_name() -> tuple[str, ...]:
     return tuple(name for family in brought("dispatcher") for name in names_of(family))
 
 
+PORTABLE = {"gcm": "dispatch/portable.c.j2"}
+"""By family: its functions in portable C."""
+
 FEATURES = tuple(ARCH.features)
 """CPU features in the order of their bits."""
 
@@ -62,7 +65,10 @@ def recorded(family: str = DEFAULT) -> tuple[Record, ...]:
 
 
 def render_all(
-    entries: Iterable[Entry], library: str = LIBRARY, chosen: Chosen | None = None
+    entries: Iterable[Entry],
+    library: str = LIBRARY,
+    chosen: Chosen | None = None,
+    portable: bool = False,
 ) -> dict[str, str]:
     """Return the dispatcher files of every family among these kernels.
 
@@ -71,7 +77,7 @@ def render_all(
     entries, found = tuple(entries), dict[str, str]()
     for family in brought("dispatcher"):
         if any(entry.family == family for entry in entries):
-            found |= render_dispatch(entries, library, recorded(family), chosen, family)
+            found |= render_dispatch(entries, library, recorded(family), chosen, family, portable)
     return found
 
 
@@ -81,6 +87,7 @@ def render_dispatch(
     records: Sequence[Record] = (),
     chosen: Chosen | None = None,
     family: str = DEFAULT,
+    portable: bool = False,
 ) -> dict[str, str]:
     """Return the files of a family's dispatcher, text by name, for exactly these kernels.
 
@@ -88,6 +95,7 @@ def render_dispatch(
     begins
     the names of the files and of everything that they define. The order of `entries` does not
     matter. `chosen` decides for the uses that it has sets for; `records` decide for all others.
+    `portable` adds code for CPUs that can run no kernel, if the family has some.
 
     Raises:
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
@@ -138,6 +146,7 @@ def render_dispatch(
         "other": len(known) - 1,
         "feature_bits": FEATURE_BITS,
         "chosen": chosen is not None,
+        "portable": portable and family in PORTABLE,
         "classes": max((len(row["classes"]) for row in rows), default=1),
         "slots": max((len(row["slots"]) for row in keys), default=1),
         "key_bytes": max((row["bytes"] for row in keys), default=1),
@@ -146,10 +155,12 @@ def render_dispatch(
         "best_align": max((kernel["best_align"] for kernel in kernels), default=1),
         "detection": _detection(),
     }
-    template = LIBRARY + part
+    templates = {suffix: f"{LIBRARY}{part}{suffix}.j2" for suffix in _SUFFIXES}
+    if values["portable"]:
+        templates["_portable.c"] = PORTABLE[family]
     return {
-        library + part + suffix: environment().get_template(f"{template}{suffix}.j2").render(values)
-        for suffix in _SUFFIXES
+        library + part + suffix: environment().get_template(template).render(values)
+        for suffix, template in templates.items()
     }
 
 

@@ -4,10 +4,11 @@ The template holds the envelope (banner, sections, notes); every line of a funct
 The banner states what was found in the assembled bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ghashgen.arch.core import Arch
+from ghashgen.arch.objects import ObjectCode
 from ghashgen.arch.schedules import WRITTEN
 from ghashgen.arch.syntax import Names
 from ghashgen.compiler.frame import Function
@@ -74,18 +75,36 @@ def command(verb: str, kernel: Point, target: Target) -> str:
     return " ".join(words)
 
 
-def _lines(kernel: Point, target: Target, name: str, function: Function) -> tuple[str, ...]:
+def _lines(
+    kernel: Point, target: Target, name: str, function: Function, code: ObjectCode | None = None
+) -> tuple[str, ...]:
+    """Return a function's lines; with its bytes, as the syntax prints them."""
     syntax, rows = target.syntax, kernel.instruction_set.rows
-    names = Names(target.symbol(f"{kernel.name}_{name}"), target.symbol(kernel.name), target.fmt)
+    base = target.symbol(kernel.name)
+    names = Names(f"{base}_{name}", base, target.fmt, target.hidden)
+    encodings = iter(() if code is None else _encodings(names.symbol, function, code))
     lines: list[str] = []
     for line in function.lines:
         if isinstance(line, Op):
-            text = "    " + syntax.instruction(line, rows[line.code], names)
-            lines.append(_line(text, line.comment, syntax.comment))
+            text = syntax.instruction(line, rows[line.code], names)
+            if code is not None and syntax.encoded is not None:
+                text = syntax.encoded(line, text, next(encodings), names)
+            lines.append(_line(f"    {text}", line.comment, syntax.comment))
         else:
             said = syntax.directive(line, names)
             lines.extend(_line(text, line.comment, syntax.comment) for text in said)
     return tuple(lines)
+
+
+def _encodings(symbol: str, function: Function, code: ObjectCode) -> Iterator[bytes]:
+    """Yield the bytes of each operation; padding, which has lengths too, is none."""
+    at, lengths = code.functions[symbol][0], iter(function.lengths)
+    for line in function.lines:
+        if isinstance(line, Op) or line.code == "pad":
+            end = at + next(lengths)
+            if isinstance(line, Op):
+                yield code.code[at:end]
+            at = end
 
 
 def _line(text: str, comment: str, mark: str) -> str:
@@ -140,7 +159,11 @@ def draft(kernel: Point, target: Target, functions: Mapping[str, Function]) -> s
 
 
 def render(
-    kernel: Point, target: Target, compiled: Mapping[str, Compiled], counted: Audit
+    kernel: Point,
+    target: Target,
+    compiled: Mapping[str, Compiled],
+    counted: Audit,
+    code: ObjectCode,
 ) -> Rendered:
     """Return the file that ships: placed functions, and what was found in their bytes."""
     arch, exported = kernel.instruction_set.arch, functions_of(kernel)
@@ -172,7 +195,9 @@ def render(
             backend="" if target.backend == OWN else BACKENDS[target.backend],
             align=target.table_align_of(kernel),
             functions={item.name: item for item in said},
-            lines={name: _lines(kernel, target, name, item) for name, item in functions.items()},
+            lines={
+                name: _lines(kernel, target, name, item, code) for name, item in functions.items()
+            },
             constants=_constants(functions),
             scheduled={
                 name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN

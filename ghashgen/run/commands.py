@@ -74,18 +74,25 @@ def do(command: str | Sequence[str], cwd: Path, log: Path, remedy: str = "") -> 
         )
 
 
-def outputs(words: Sequence[str], cwd: Path) -> tuple[str, str]:
-    """Return what a program writes to its standard output and to its standard error.
+def outputs(command: str | Sequence[str], cwd: Path) -> tuple[str, str]:
+    """Return what a command, as of `ends_well`, writes to its standard output and standard error.
 
     Raises:
         GhashgenError: it fails.
     """
     done = subprocess.run(
-        words, cwd=cwd, capture_output=True, text=True, errors="replace", check=False
+        command,
+        shell=isinstance(command, str),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode != 0:
         said = first_error(done.stderr) or f"exit status {done.returncode}"
-        raise GhashgenError(f"{Path(words[0]).name} failed: {said}", "report this")
+        name = command if isinstance(command, str) else Path(command[0]).name
+        raise GhashgenError(f"{name} failed: {said}", "report this")
     return done.stdout, done.stderr
 
 

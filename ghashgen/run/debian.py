@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from ghashgen.run.commands import do, ends_well, require_programs
+from ghashgen.run.commands import do, ends_well, outputs, require_programs
 from ghashgen.support.errors import GhashgenError
 
 _ETC = Path("/etc/apt")
@@ -37,7 +37,11 @@ def source_of(package: str, scratch: Path, log: Path) -> tuple[Path, str]:
     ]
     # One archive may have no sources; then the others serve.
     ends_well([*apt, "update"], scratch, log)
-    do([*apt, "source", package], scratch, log, f"{_OTHERWISE}; {log} has more")
+    # An archive's newest version may be gone before its list says so; then an older one serves.
+    listed = outputs(["apt-cache", *apt[1:], "madison", package], scratch)[0]
+    every = [f"{package}={line.split('|')[1].strip()}" for line in listed.splitlines()]
+    if not any(ends_well([*apt, "source", name], scratch, log) for name in (package, *every)):
+        do([*apt, "source", package], scratch, log, f"{_OTHERWISE}; {log} has more")
     folders = [each for each in scratch.glob(f"{package}-*") if each.is_dir()]
     versions = [each.stem.partition("_")[2] for each in scratch.glob(f"{package}_*.dsc")]
     if len(folders) != 1 or len(versions) != 1:

@@ -33,17 +33,19 @@ EDIT = Edit("Makefile", "OBJS = toy.o", "include ghashgen/toy.mk")
 TRIAL = Trial(
     package="toy",
     marks=("Makefile", "toy.c"),
-    folder="ghashgen",
     edits=(EDIT,),
-    programs={"make": "make", "ar": "binutils", "nm": "binutils"},
-    configure="true",
-    make="make",
+    files={"measure.c": "measure.c.j2"},
+    programs={"make": "make", "ar": "binutils"},
+    make="make libtoy.a && cc -O2 -I. measure.c libtoy.a -o measure",
+    version="echo and no more",
+    replaces=True,
     tests=("make check",),
     passed="toy: .*",
     watched="make check",
-    library="libtoy.a",
-    measure="measure.c.j2",
-    flags=("-I.",),
+    objects="libtoy.a",
+    timed="./measure",
+    rivals={"toy": "./measure"},
+    counts_in="glue.c",
 )
 HOST = replace(
     plain.HOST,
@@ -74,7 +76,7 @@ def surroundings(
 
 
 def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
-    for each in ("make", "ar", "nm"):
+    for each in ("make", "ar"):
         if shutil.which(each) is None:
             pytest.skip(f"{each} not found: nothing is tried")
     if platform.machine() not in ("x86_64", "AMD64"):
@@ -103,14 +105,20 @@ def test_the_whole_road(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = tried(HOST, monkeypatch, "--source", TOY / "sources", "--json")
     said = json.loads(found.stdout)
     assert said["tests"] == ["toy: right"]
-    assert {*said["called"]} == {f"{KERNEL}_init", f"{KERNEL}_update"}
-    assert said["trapped"] == "make check"
+    assert said["source"] == f"{TOY / 'sources'} and no more"
+    # What each of the two called, from counters in the functions.
+    calls = {f"{KERNEL}_init", f"{KERNEL}_update"}
+    assert {command: {*each} for command, each in said["called"].items()} == {
+        "make check": calls,
+        "./measure": calls,
+    }
+    assert set(said["called"]["make check"].values()) == {1}
     assert said["proofs"] == {KERNEL: "on record for these bytes"}
     assert [(time["rekeyed"], time["length"]) for time in said["times"]] == [
         (new, length) for new in (False, True) for length in (16, 64)
     ]
     # A bit at a time takes longer than this for four blocks, whatever else the machine does.
-    assert said["times"][1]["ratio"] > 2
+    assert said["times"][1]["ratio"]["toy"] > 2
     assert [*surroundings.iterdir()] == []
     assert sorted(path.read_bytes() for path in (TOY / "sources").iterdir()) == before
 
@@ -122,9 +130,10 @@ IDLE = replace(HOST, values=lambda kernels: {"kernel": kernels[0].name, "idle": 
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        (replace(HOST, trial=replace(TRIAL, edits=())), "libtoy.a"),
-        (IDLE, "the host calls none of our functions on this CPU"),
-        (replace(HOST, trial=replace(TRIAL, watched="true")), "passes although our functions trap"),
+        (replace(HOST, trial=replace(TRIAL, edits=())), "0 objects in libtoy.a define"),
+        (IDLE, "make check calls none of our functions on this CPU"),
+        (replace(HOST, trial=replace(TRIAL, watched="true")), "true calls none of our functions"),
+        (replace(HOST, trial=replace(TRIAL, timed="../own/measure")), "measure calls none of our"),
         (replace(HOST, trial=replace(TRIAL, tests=("make none",))), "make none failed: make: ***"),
     ],
 )
@@ -196,7 +205,9 @@ def test_without_apt_the_sources_are_asked_for(
 
 def test_every_trial_names_templates_and_edits_of_its_host() -> None:
     trials = {host.name: host.trial for host in registry.hosts().values() if host.trial}
-    assert [*trials] == ["nettle"]
+    assert {*trials} >= {"nettle"}
     for each in trials.values():
-        environment().get_template(each.measure)
+        assert each.package or each.configure != "true"
+        for template in each.files.values():
+            environment().get_template(template)
         assert all(each.folder in edit.line for edit in each.edits)

@@ -7,7 +7,7 @@ If GNU as or Clang would choose another than NASM, a prefix in braces forces NAS
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ghashgen.arch.gnu import CFI, Unwind
+from ghashgen.arch.gnu import CFI, Unwind, exported
 from ghashgen.arch.rows import Row
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64.nops import NOPS
@@ -52,7 +52,7 @@ def directive(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
     symbol = names.fmt.symbol_prefix + names.symbol
     match line.code:
         case "export":
-            return (f".globl {symbol}", *_typed(symbol, names))
+            return (*exported(symbol, names), *_typed(symbol, names))
         case "align":
             return (f".p2align {line.numbers()[0].bit_length() - 1}",)
         case "fill":

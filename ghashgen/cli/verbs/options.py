@@ -202,6 +202,7 @@ def target_options(function: F) -> F:
             "--syntax",
             default="",
             help="nasm (the default); gas (GNU as and Clang, Intel operand order); gas-att; "
+            "bytes (for assemblers that do not know the instructions); "
             "for AArch64 only gas.",
             shell_complete=one_of(syntaxes),
         ),

@@ -91,6 +91,11 @@ _REPROVE = "--reprove"
     help="Write a dispatcher for a single kernel too: it checks the CPU. --recommended and --host "
     "imply it.",
 )
+@click.option(
+    "--exported",
+    is_flag=True,
+    help="Let a shared library that the folder is linked into export its functions.",
+)
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
     "--into",
@@ -136,6 +141,7 @@ def COMMAND(
     host_name: str,
     listed: bool,
     dispatcher: bool,
+    exported: bool,
     no_build_files: bool,
     tried: str,
     source: Path | None,
@@ -191,6 +197,7 @@ def COMMAND(
         syntax=wanted.syntax or host.syntax,
     )
     where = emission_target(wanted, fmt, arch_of(found.kernels))
+    where = replace(where, hidden=not exported)
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(
         *(found.kernels, where, host, words, threads, unproved, any_cpu, not no_build_files)

@@ -24,6 +24,7 @@ HOST = replace(
     title="C: AES-GCM for any CPU, with a test",
     files={"{library}_test.c": "hosts/c/test.c.j2", "{library}.md": "hosts/c/page.md.j2"},
     test="{library}_test.c",
+    portable=True,
     needs=(
         "GCC or Clang, C11",
         "NASM, or --syntax gas",

@@ -77,6 +77,8 @@ class Host:
     """What the host can call then, in words."""
     prefix: str = ""
     """What symbols begin with, if the caller says nothing else."""
+    portable: bool = False
+    """Whether it takes our portable code for CPUs that can run no kernel; others have their own."""
     table_align: int = 0
     """The alignment of tables in bytes that the host promises; 0 for what kernels need."""
     syntax: str = ""

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from types import MappingProxyType
 
-from ghashgen.output.hosts import plain
-from ghashgen.output.hosts.core import BUILD_FILES, Wanted, key_bits
+from ghashgen.output.hosts import openssl, plain
+from ghashgen.output.hosts.core import BUILD_FILES, key_bits
 from ghashgen.output.hosts.trial import Edit, Trial
 
 _FRAGMENT = "{library}.mk"
@@ -13,7 +13,6 @@ _FRAGMENT = "{library}.mk"
 TRIAL = Trial(
     package="nettle",
     marks=("Makefile.in", "configure", "gcm-aes128.c", "testsuite/gcm-test.c"),
-    folder="ghashgen",
     edits=(
         Edit(
             "Makefile.in",
@@ -21,23 +20,25 @@ TRIAL = Trial(
             "include $(srcdir)/ghashgen/nettle.mk",
         ),
     ),
-    programs={"make": "make", "m4": "m4", "ar": "binutils", "nm": "binutils"},
+    files={"measure.c": "hosts/nettle/measure.c.j2"},
+    programs={"make": "make", "m4": "m4", "ar": "binutils"},
     # Debian's patches make aclocal.m4 newer than what autoconf made of it.
     configure="touch aclocal.m4 && touch configure stamp-h.in config.h.in && ./configure "
     "--disable-public-key --disable-documentation --disable-openssl",
-    make="make",
+    make="make && cc -O2 -I. measure.c libnettle.a -o measure",
+    replaces=True,
     tests=("make check", "make ghashgen-check"),
     passed=r"All [1-9]\d* tests passed|\d+ messages agree .*",
     watched='make -C testsuite check TS_ALL="gcm-test"',
-    library="libnettle.a",
-    measure="hosts/nettle/measure.c.j2",
-    flags=("-I.",),
+    objects="libnettle.a",
+    timed="./measure",
+    rivals={"nettle": "./measure"},
 )
 
 HOST = replace(
     plain.HOST,
     name="nettle",
-    title="GNU nettle 3.8: gcm_aes128, gcm_aes192 and gcm_aes256 by our kernels",
+    title="GNU nettle 3.8: gcm_aes128 and gcm_aes256 by our kernels",
     build=lambda files, target: ("make -C ..",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "nettle.mk": "hosts/nettle/build.mk.j2"}
@@ -49,13 +50,7 @@ HOST = replace(
     },
     needs=("nettle's sources, and what its build takes: GCC or Clang, GNU make, m4", "NASM"),
     gets="the speed of our kernels behind nettle's own functions; other CPUs keep nettle's code",
-    wanted=Wanted(
-        "gcm",
-        "parts",
-        {"key": (128, 192, 256)},
-        frozenset({"encrypt", "decrypt", "hash"}),
-        instead={"segments": True, "messages": False, "short": False},
-    ),
+    wanted=openssl.HOST.wanted,
     # Its test refuses others in libnettle.a; these it takes for functions of its own.
     prefix="_nettle_",
     # That of struct gcm_key.

@@ -5,8 +5,31 @@ from types import MappingProxyType
 
 from ghashgen.output.hosts import plain
 from ghashgen.output.hosts.core import BUILD_FILES, Wanted, key_bits
+from ghashgen.output.hosts.trial import Trial
 
 _FRAGMENT = "{library}.mk"
+
+TRIAL = Trial(
+    package="openssl",
+    marks=("Configure", "crypto/evp/evp_enc.c"),
+    files={
+        "measure.c": "hosts/openssl/measure.c.j2",
+        "ghashgen-tests.sh": "hosts/openssl/tests.sh.j2",
+    },
+    programs={"make": "make", "perl": "perl", "ar": "binutils"},
+    configure="./Configure linux-x86_64 && make build_generated",
+    # Some copies of the sources come without the tests.
+    make="make -j2 libcrypto.so && { test ! -f test/evp_test.c || make test/evp_test; } && "
+    "make -C ghashgen -f provider.mk OPENSSL_CFLAGS=-I../include OPENSSL_LIBS=../libcrypto.so "
+    "ghashgen-provider ghashgen_provider_test && "
+    "cc -O2 -Iinclude measure.c libcrypto.so -o measure",
+    tests=("sh ghashgen-tests.sh",),
+    passed=r".*Completed \d+ tests with 0 errors.*|\d+ messages agree .*",
+    watched="sh ghashgen-tests.sh",
+    objects="ghashgen/libghashgen.a",
+    timed="LD_LIBRARY_PATH=. ./measure ghashgen",
+    rivals={"OpenSSL": "LD_LIBRARY_PATH=. ./measure default"},
+)
 
 HOST = replace(
     plain.HOST,
@@ -32,5 +55,6 @@ HOST = replace(
             {"seal", "open", "start", "aad", "encrypt_more", "decrypt_more", "finish", "verify"}
         ),
     ),
+    trial=TRIAL,
     values=key_bits,
 )

@@ -9,7 +9,37 @@ from typing import Any
 from ghashgen.kernels.core import Point
 from ghashgen.output.hosts import c, plain
 from ghashgen.output.hosts.core import key_bits
+from ghashgen.output.hosts.trial import Trial
 from ghashgen.output.maker import LICENCE
+
+_CRATES = "cargo tree --depth 1 --prefix none --edges normal | grep -oE '{names} v[0-9.]+'"
+_TESTS = "cargo test --release --no-fail-fast --tests -- --nocapture "
+# After a wrong tag, our buffer is zero where aes-gcm keeps the ciphertext.
+_SKIPPED = "--skip decrypt_in_place_detached_modified"
+
+TRIAL = Trial(
+    files={
+        "Cargo.toml": "hosts/rust/trial.toml.j2",
+        "src/main.rs": "hosts/rust/measure.rs.j2",
+        "tests/wycheproof.rs": "hosts/rust/wycheproof.rs.j2",
+    },
+    programs={"cargo": "cargo", "cc": "gcc", "ar": "binutils"},
+    configure='cargo fetch && cp -r "$(dirname "$(cargo metadata --format-version 1 | '
+    'grep -oE \'[^"]*/aes-gcm-[0-9.]+/Cargo.toml\' | head -1)")"/tests . && '
+    "rm tests/other_ivlen.rs && "
+    "for n in 128 256; do grep -q Aes${n}Gcm ghashgen/src/lib.rs || rm tests/aes${n}gcm.rs; done",
+    make="cargo build --release",
+    version=_CRATES.format(names="(rustcrypto|aes-gcm|ring|aws-lc-rs)"),
+    tests=(
+        f"{_TESTS}{_SKIPPED}",
+        "cargo test --release --manifest-path ghashgen/Cargo.toml",
+    ),
+    passed=r"test result: ok\. [1-9].*|\d+ vectors of Wycheproof agree",
+    watched=f"{_TESTS}{_SKIPPED}",
+    objects="target/release/build/ghashgen-gcm-*/out/libghashgen.a",
+    timed="target/release/trial ours",
+    rivals={name: f"target/release/trial {name}" for name in ("aes-gcm", "ring", "aws-lc-rs")},
+)
 
 _OURS = {"aesni": "aes", "sse4_1": "sse4.1"}
 """CPU features whose names in Rust are others."""
@@ -46,5 +76,6 @@ HOST = replace(
     gets="types that are used as aes-gcm's are; other CPUs keep aes-gcm",
     syntax="gas",
     wanted=c.HOST.wanted,
+    trial=TRIAL,
     values=_values,
 )

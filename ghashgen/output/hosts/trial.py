@@ -1,7 +1,7 @@
-"""The type of a trial: how `vendor --try` builds a host with its own code, and with our kernels."""
+"""The type of a trial: how `vendor --try` builds, tests and measures our kernels in a host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -16,29 +16,37 @@ class Edit:
 
 @dataclass(frozen=True)
 class Trial:
-    """How to build, test and measure a host. Commands are for a shell in the sources' folder."""
+    """How to try a host. Commands are for a shell in a copy of the host's sources."""
 
-    package: str
-    """The Debian source package."""
-    marks: tuple[str, ...]
-    """Files that the host's sources have."""
-    folder: str
-    """Where our folder goes, below the sources."""
-    edits: tuple[Edit, ...]
-    programs: Mapping[str, str]
-    """Programs that the commands start, each with its Debian package."""
-    configure: str
     make: str
-    """Builds the library; after a change of our files too."""
+    """Builds the host, our folder and the timed program; after a change of our files too."""
     tests: tuple[str, ...]
     """The host's own tests, and the one that it got from us."""
     passed: str
     """Pattern for what the tests say at the end."""
     watched: str
-    """One of the host's own tests, which calls our kernels: it must fail when they trap."""
-    library: str
-    """The static library that `make` builds."""
-    measure: str
-    """Template of the program that times the host's functions."""
-    flags: tuple[str, ...] = ()
-    """The compiler's options for that program."""
+    """One of the host's own tests, which must call our kernels."""
+    objects: str
+    """Pattern of the path of the objects that the build made of our kernels, or their archive."""
+    rivals: Mapping[str, str]
+    """What we are compared with: for each the command that times it."""
+    timed: str
+    """The command that times our kernels."""
+    package: str = ""
+    """The Debian source package; "" if `files` are the sources and `configure` fetches the rest."""
+    marks: tuple[str, ...] = ()
+    """Files that the host's sources have."""
+    folder: str = "ghashgen"
+    """Where our folder goes, below the sources."""
+    edits: tuple[Edit, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Templates of files that the trial adds to the sources, by path: the timed program."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Programs that the commands start, each with its Debian package."""
+    configure: str = "true"
+    version: str = "true"
+    """Prints what is compared; added to the name of the sources."""
+    replaces: bool = False
+    """Whether our kernels take the place of the host's own code, which is then built apart."""
+    counts_in: str = "{library}_gcm_dispatch.c"
+    """The C file of our folder that gets the counters, when calls are counted."""

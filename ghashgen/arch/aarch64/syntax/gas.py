@@ -2,7 +2,7 @@
 
 from ghashgen.arch.aarch64.assemblers import GAS
 from ghashgen.arch.aarch64.registers import REGISTERS
-from ghashgen.arch.gnu import CFI
+from ghashgen.arch.gnu import CFI, exported
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
 from ghashgen.ir.program import Directive, Flow, Label, Mem, Op, Operand, PReg, RegClass
@@ -76,7 +76,7 @@ def directive(line: Directive, names: Names) -> tuple[str, ...]:
     match line.code:
         case "export":
             typed = (f".type {symbol}, %function",) if names.fmt.elf else ()
-            return (f".globl {symbol}", *typed)
+            return (*exported(symbol, names), *typed)
         case "align":
             return (f".p2align {line.numbers()[0].bit_length() - 1}",)
         case "entry":

@@ -53,5 +53,6 @@ SYNTAX = Syntax(
     remark="//",
     note=("IBT and SHSTK, every entry point starts with ENDBR64", "0xc0000002, 4, 3, 0"),
     assembler=GAS,
+    tally="    mov r11, [rip + ghashgen_counts]\n    inc qword ptr [r11 + {at}]",
     opening=".intel_syntax noprefix",
 )

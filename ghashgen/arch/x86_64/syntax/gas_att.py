@@ -57,5 +57,6 @@ SYNTAX = replace(
     title="GNU as, AT&T operand order",
     instruction=instruction,
     directive=directive,
+    tally="    movq ghashgen_counts(%rip), %r11\n    incq {at}(%r11)",
     opening="",
 )

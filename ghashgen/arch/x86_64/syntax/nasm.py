@@ -43,7 +43,8 @@ def directive(line: Directive, names: Names) -> tuple[str, ...]:
     symbol = names.fmt.symbol_prefix + names.symbol
     match line.code:
         case "export":
-            size = f":function ({names.symbol}.end - {names.symbol})" if names.fmt.elf else ""
+            kind = "function hidden" if names.hidden else "function"
+            size = f":{kind} ({names.symbol}.end - {names.symbol})" if names.fmt.elf else ""
             return (f"global {symbol}{size}",)
         case "align":
             return (f"align {line.numbers()[0]}",)
@@ -69,4 +70,5 @@ SYNTAX = Syntax(
     comment=";",
     remark=";",
     assembler=NASM,
+    tally="extern ghashgen_counts\n    mov r11, [rel ghashgen_counts]\n    inc qword [r11 + {at}]",
 )

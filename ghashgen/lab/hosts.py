@@ -1,0 +1,87 @@
+"""The block of docs/hosts.md: what trials of our kernels in hosts found, and the goals for them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from os.path import commonprefix
+from pathlib import Path
+from typing import Any
+
+from ghashgen.lab.standing import markdown_table, wrapped
+
+PAGE = "docs/hosts.md"
+"""The page with the block, and beside it the folder of records."""
+
+GOALS = (
+    ("nettle", "nettle", (16384,), 10.0),
+    ("nettle", "nettle", (256,), 2.0),
+    ("go", "crypto/cipher", (16, 64, 256, 1024, 1536, 4096, 16384), 4.0),
+    ("rust", "ring", (64, 256, 1024, 1536, 4096, 16384), 2.0),
+    ("rust", "aws-lc-rs", (16384,), 1.1),
+    ("openssl", "OpenSSL", (16, 64, 256, 1024), 1.0),
+    ("openssl", "OpenSSL", (1536, 4096, 16384), 1.2),
+)
+"""Host, rival, lengths in bytes, and the ratio that is wanted at each, with a key set once."""
+
+Trial = Mapping[str, Any]
+
+
+def load_trials(root: Path) -> dict[str, Trial]:
+    """Return the recorded trials by host (`ghashgen vendor --try HOST --json`)."""
+    paths = sorted((root / PAGE).with_suffix("").glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def host_parts(trials: Mapping[str, Trial]) -> Iterable[str]:
+    """Yield the parts of the block."""
+    if not trials:
+        return
+    yield "## Goals"
+    yield markdown_table(
+        ("host", "beside", ">bytes", ">goal", ">least ratio measured", "reached"),
+        [row for goal in GOALS for row in _goal(trials, *goal)],
+    )
+    for name, trial in trials.items():
+        yield f"## {name}"
+        yield wrapped(f"{trial['source']}; {trial['cpu']}.")
+        rivals = [*trial["times"][0]["own"]]
+        yield markdown_table(
+            (">bytes", "key set", ">ours, ns", *(f">{rival}, ns (times ours)" for rival in rivals)),
+            [_row(time, rivals) for time in trial["times"]],
+        )
+        yield _list("Tests with our kernels", trial["tests"])
+        yield _list("Calls of our functions", (_calls(*each) for each in trial["called"].items()))
+        yield _list("Objects", (f"`{kernel}`: {how}" for kernel, how in trial["proofs"].items()))
+
+
+def _goal(
+    trials: Mapping[str, Trial], host: str, rival: str, lengths: tuple[int, ...], goal: float
+) -> Iterable[tuple[str, ...]]:
+    if host not in trials:
+        return
+    ratios = [
+        time["ratio"][rival]
+        for time in trials[host]["times"]
+        if time["length"] in lengths and not time["rekeyed"]
+    ]
+    said = f"{lengths[0]}" + (f" to {lengths[-1]}" if lengths[1:] else "")
+    reached = "yes" if min(ratios) >= goal else "no"
+    yield host, rival, said, f"{goal:.1f}", f"{min(ratios):.2f}", reached
+
+
+def _row(time: Mapping[str, Any], rivals: Iterable[str]) -> tuple[str, ...]:
+    return (
+        *(str(time["length"]), "each message" if time["rekeyed"] else "once"),
+        f"{time['ours']:.1f}",
+        *(f"{time['own'][rival]:.1f} ({time['ratio'][rival]:.2f})" for rival in rivals),
+    )
+
+
+def _calls(command: str, calls: Mapping[str, int]) -> str:
+    kernel = commonprefix([*calls]).rpartition("_")[0]  # noqa: RUF071
+    names = ((name.removeprefix(f"{kernel}_"), count) for name, count in calls.items())
+    return f"{command}, of `{kernel}`: " + ", ".join(f"`{name}` {n}" for name, n in names)
+
+
+def _list(title: str, items: Iterable[str]) -> str:
+    lines = (f"- {wrapped(item)}".replace("\n", "\n  ") for item in items)
+    return "\n".join([f"{title}:", "", *lines])
