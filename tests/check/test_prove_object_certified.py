@@ -149,16 +149,22 @@ def test_a_wrong_result_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "category"),
-    [("mov rax, [rdi + 16]", "memory"), ("mov rbx, 1", "abi")],
+    ("line", "category", "advice"),
+    [
+        ("mov rax, [rdi + 16]", "memory", "do not use it"),
+        ("mov rbx, 1", "abi", "do not use it"),
+        ("popcnt rax, rdi", "unsupported", "neither proved nor shown wrong"),
+    ],
 )
-def test_a_fault_of_memory_or_convention_is_told(line: str, category: str, tmp_path: Path) -> None:
+def test_a_fault_is_told_with_advice(line: str, category: str, advice: str, tmp_path: Path) -> None:
     data = assembled(
         f"global mul:function\nsection .text\nmul: {line}\nret\n"
         "section .note.GNU-stack noalloc noexec nowrite progbits\n"
     )
     said = asked(tmp_path, data, text=MUL)
     assert f"is not proved: {category}: mul" in str(said.exception)
+    assert isinstance(said.exception, GhashgenError)
+    assert said.exception.remedy == advice
 
 
 @pytest.mark.parametrize("unit", [1, 16])

@@ -185,12 +185,6 @@ def test_what_stops_the_prover_is_a_refusal(
     assert words in refutation.message
 
 
-def test_every_category_has_its_advice() -> None:
-    said = {category: category.advice for category in Category}
-    assert len({said[c] for c in (FUNCTION, Category.TIMING, UNSUPPORTED)}) == 3
-    assert said[Category.CONSTANT_TIME] == said[MEMORY] == said[FUNCTION] == "do not use it"
-
-
 # A byte beside what may be anything.
 
 

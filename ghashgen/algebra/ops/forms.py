@@ -76,6 +76,9 @@ class _Shared:
 
 _SHARED = _Shared()
 
+shared = _SHARED.keep
+"""Returns the one integer of a value: what is equal to it compares at once."""
+
 
 def _xor(a: int, b: int) -> int:
     if a is b:

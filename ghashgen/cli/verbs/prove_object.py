@@ -29,11 +29,18 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
+from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.search.certified import Certified, names_of, text_of
 from ghashgen.verify.statements.core import Statement
 from ghashgen.verify.statements.hash import KernelSpec
+
+ADVICE = {
+    Category.TIMING: "use an instruction from the list instead",
+    Category.UNSUPPORTED: "neither proved nor shown wrong",
+}
+"""What to do with an object that is refused, by the category; else not to use it."""
 
 
 def _conventions() -> tuple[str, ...]:
@@ -148,7 +155,7 @@ def COMMAND(
         proved = "proved, and " if proof.refutation is None else ""
         raise GhashgenError(f"{obj} is {proved}wrong when run: {wrong}", "do not use it")
     if proof.refutation is not None:
-        advice = proof.refutation.category.advice
+        advice = ADVICE.get(proof.refutation.category, "do not use it")
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", advice)
     if run_it and ran.not_run:
         raise GhashgenError(f"{obj} was not run: {ran.not_run}", "leave out --run")

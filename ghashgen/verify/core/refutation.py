@@ -28,17 +28,6 @@ class Category(StrEnum):
     """Neither proved nor shown wrong: an instruction without a row, or control flow not followed.
     """
 
-    @property
-    def advice(self) -> str:
-        """Return what to do with such an object."""
-        return _ADVICE.get(self, "do not use it")
-
-
-_ADVICE = {
-    Category.TIMING: "use an instruction from the list instead",
-    Category.UNSUPPORTED: "neither proved nor shown wrong",
-}
-
 
 @dataclass(frozen=True)
 class Difference:

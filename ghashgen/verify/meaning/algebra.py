@@ -45,6 +45,7 @@ from ghashgen.algebra.ops.forms import (
     constant,
     multiply,
     set_bits,
+    shared,
     variable,
 )
 from ghashgen.verify.core.moves import moves_of
@@ -149,7 +150,8 @@ def product_rows(order: Order) -> int:
         for k in range(VAR_BITS):
             rows[k] |= columns[k] << u * VAR_BITS
     stride = QUAD_BITS // 8
-    return int.from_bytes(b"".join(row.to_bytes(stride, "little") for row in rows), "little")
+    packed = b"".join(row.to_bytes(stride, "little") for row in rows)
+    return shared(int.from_bytes(packed, "little"))
 
 
 @cache

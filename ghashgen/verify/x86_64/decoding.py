@@ -148,12 +148,8 @@ def decode(image: Image, address: int) -> Instruction:
     if instruction.is_invalid:
         raise unsupported("bytes that are not an instruction", address)
     code = window[: instruction.len]
-    if code in NOPS:
-        instruction.segment_prefix = Register.NONE
-    else:
-        why = doubt(code)
-        if why:
-            raise unsupported(f"an encoding that is not accepted: {why}", address)
+    if code not in NOPS and (why := doubt(code)):
+        raise unsupported(f"an encoding that is not accepted: {why}", address)
     _tie(image, section, start, instruction, decoder.get_constant_offsets(instruction))
     return instruction
 

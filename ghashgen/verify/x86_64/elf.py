@@ -51,33 +51,31 @@ def load_image(source: bytes | Path) -> Image:
     """
     parts = read_parts(source if isinstance(source, bytes) else source.read_bytes())
     placed = _place(parts)
-    tables = {k: symbols_of(parts, part) for k, part in enumerate(parts) if part.type == SYMTAB}
+    table = next((k for k, part in enumerate(parts) if part.type == SYMTAB), 0)
+    symbols = symbols_of(parts, parts[table]) if table else ()
     places: dict[str, int] = {}
-    exported: set[str] = set()
+    public: set[str] = set()
     called: set[str] = set()
     # A section of zeros has none of its bytes in the file.
     sizes = [part.size for part in parts]
-    for index, symbols in tables.items():
-        for number, symbol in enumerate(symbols):
-            if not is_place(number, symbol, parts[index].info, sizes):
-                continue
-            section = placed.get(symbol.place)
-            if section is None or not symbol.name:
-                continue
-            public = symbol.bind == GLOBAL
-            if public and section.kind is Kind.CODE and symbol.type in CALLABLE:
+    for number, symbol in enumerate(symbols):
+        inside = is_place(number, symbol, parts[table].info, sizes)
+        section = placed.get(symbol.place)
+        if not inside or section is None or not symbol.name:
+            continue
+        # Local ones come first: of two, it is the global one.
+        places[symbol.name] = section.address + symbol.value
+        if symbol.bind == GLOBAL:
+            require(symbol.name not in public, f"two global symbols {symbol.name!r}")
+            public.add(symbol.name)
+            if section.kind is Kind.CODE and symbol.type in CALLABLE:
                 called.add(symbol.name)
-            twice = f"two global symbols {symbol.name!r}"
-            require(not public or symbol.name not in exported, twice, "give each its own name")
-            places[symbol.name] = section.address + symbol.value
-            if public:
-                exported.add(symbol.name)
     relocated: set[int] = set()
     for part in parts:
         if part.type != RELA:
             continue
-        require(part.link in tables, f"{part.name} names symbols of no table")
-        entries, target = relocations_of(part, len(tables[part.link])), placed.get(part.info)
+        require(part.link == table, f"{part.name} names symbols of no table")
+        entries, target = relocations_of(part, len(symbols)), placed.get(part.info)
         if target is None or target.kind not in (Kind.CODE, Kind.CONSTANTS):
             continue
         require(part.info not in relocated, f"two lists of relocations of {target.name}")
@@ -87,7 +85,7 @@ def load_image(source: bytes | Path) -> Image:
             "put constants that are addresses into .rodata",
         )
         relocated.add(part.info)
-        placed[part.info] = _relocate(entries, tables[part.link], target, placed)
+        placed[part.info] = _relocate(entries, symbols, target, placed)
     sections = tuple(entry for section in placed.values() for entry in section.entries())
     own = len({section.name for section in sections}) == len(sections)
     require(own, "a section with the name of an entry of another", "call it otherwise")

@@ -82,6 +82,4 @@ def step_of(instruction: Instruction) -> Step:
     build = rows().get(instruction.code)
     if build is None:
         raise unsupported(f"no row for {code_name(instruction.code)}", int(instruction.ip))
-    if instruction.has_lock_prefix or instruction.has_segment_prefix:
-        raise unsupported("a prefix without semantics here", int(instruction.ip))
     return build(instruction)
