@@ -6,7 +6,7 @@ detects this, because it compares the record with what it has proved.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +159,21 @@ class _Line:
     theorems: frozenset[str]
 
 
+def kept_lines(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the lines of a hand-kept list that say something: number, whole, without a comment.
+
+    Raises:
+        GhashgenError: the file is missing.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise GhashgenError(f"{path}: {error.strerror}", "restore it from the repository") from None
+    for number, line in enumerate(lines, 1):
+        if text := line.partition("#")[0].strip():
+            yield number, line, text
+
+
 def _lines(path: Path) -> list[_Line]:
     """Read the hand-kept list, with lines `kernel: function function … = theorem theorem …`.
 
@@ -166,14 +181,7 @@ def _lines(path: Path) -> list[_Line]:
         GhashgenError: the file is missing or a line is invalid.
     """
     out = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise GhashgenError(f"{path}: {error.strerror}", "restore it from the repository") from None
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
+    for number, line, text in kept_lines(path):
         kernel, colon, rest = text.partition(":")
         functions, equals, whats = rest.partition("=")
         if not (colon and equals and functions.split() and whats.split()):

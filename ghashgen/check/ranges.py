@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ghashgen.check.ledger import kept_lines
 from ghashgen.check.verdicts import Verdict
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.theorems import FunctionProof, Theorem
@@ -29,14 +30,7 @@ def listed(path: Path) -> Mapping[str, str]:
         GhashgenError: the file is missing or a line is invalid.
     """
     out: dict[str, str] = {}
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise GhashgenError(f"{path}: {error.strerror}", "restore it from the repository") from None
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
+    for number, line, text in kept_lines(path):
         name, colon, said = map(str.strip, text.partition(":"))
         if not (name and colon and said) or name in out:
             raise GhashgenError(

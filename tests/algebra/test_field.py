@@ -5,9 +5,9 @@ import random
 
 import galois
 import pytest
+from helpers.irreducible import gcd, is_irreducible
 
 from ghashgen.algebra.field import gf2, gf128
-from ghashgen.algebra.field.irreducible import gcd, is_irreducible
 
 # x generates the multiplicative group; naming it spares galois the search.
 GF = galois.GF(2**128, irreducible_poly=(1 << 128) | 0x87, primitive_element=2, verify=False)

@@ -5,7 +5,7 @@ SP 800-38D, RFC 8452 and FIPS 197 step by step and share no formula with the ker
 neither fast nor constant-time: never give them real secrets.
 
 - gf2: polynomials over GF(2) as ints.
-- gf128: the field GF(2^128) of GCM; irreducible: the test that its polynomial is irreducible.
+- gf128: the field GF(2^128) of GCM.
 - bitorder: blocks, field elements and 128-bit registers, in both bit orders.
 - ghash: SP 800-38D, sections 6.3 and 6.4.
 - aes: FIPS 197, the forward cipher, sections 4.2, 5.1 and 5.2.
