@@ -48,14 +48,14 @@ def test_a_message_is_proved(kernel: GcmKernel, abi: str, operation: str) -> Non
 PLANTED = [
     # The tag.
     ("seal", "vpunpcklqdq xmm2, xmm2, xmm4   ", "vpunpcklqdq xmm2, xmm4, xmm2 ;", 0,
-     FUNCTION, "the block of lengths is not"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "vpxor       xmm0, xmm0, xmm1                    ; the tag", "", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", ".iv_ready:", ".iv_ready:\n vpshufb xmm2, xmm2, xmm0\n"
      " vpaddd xmm2, xmm2, [rel ONE]\n vpshufb xmm2, xmm2, xmm0", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "vmovdqu     [rsp], xmm3", "vmovdqu [rsp], xmm2", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "vmovdqu     [rax], xmm0", "vmovq [rax], xmm0", 0, FUNCTION, "the tag is not written"),
     ("seal", "mov         eax, 0x00", "mov eax, 1", 0, FUNCTION, "the status is wrong"),
     # Padding: of an IV, of AAD.
@@ -65,23 +65,23 @@ PLANTED = [
     ("seal", "ja          .refused", "nop", 0, "", ""),
     ("seal", "cmp         rdx, 0x0c", "cmp rdx, 0x0d", 0, "", ""),
     ("open", "cmp         r10, 0x04", "cmp r10, 0x05", 0, "", ""),
-    ("open", "mov         eax, 0x02", "mov eax, 1", 0, FUNCTION, "the status of invalid lengths"),
+    ("open", "mov         eax, 0x02", "mov eax, 1", 0, FUNCTION, "the status is wrong"),
     # The comparison.
     ("open", "vpshufd     xmm1, xmm0, 0x4e\n    vpor ",
      "vpslldq xmm0, xmm0, 1\n vpshufd xmm1, xmm0, 0x4e\n vpor ", 0,
-     Category.CONSTANT_TIME, "a condition on some bits of the tag"),
+     Category.CONSTANT_TIME, "a condition depends on a secret"),
     ("open", "vpor        xmm0, xmm0, xmm1                    ; all differences", "", 0,
-     Category.CONSTANT_TIME, "a condition on some bits of the tag"),
+     Category.CONSTANT_TIME, "a condition depends on a secret"),
     ("open", "je          .right", "jmp .right", 0, FUNCTION, "nothing depends on whether"),
     ("open", "je          .right", "jne .right", 0, "", ""),
     ("open", "vmovq       rax, xmm0\n", "vmovq rax, xmm0\n cmp eax, 5\n je .right\n", 0,
      Category.CONSTANT_TIME, "a condition depends on a secret"),
     # Zeros.
     ("open", "vpextrb     byte [r13], xmm0, 0x00              ; zeros", "", 0,
-     FUNCTION, "the output is not zero to its end"),
+     FUNCTION, "the output at 0 is not written"),
     ("open", ".clear_blocks:", ".clear_blocks:\n vmovdqu xmm0, [rsp]", 0,
-     FUNCTION, "the output is not zero to its end"),
-    ("open", "jae         .clear_blocks", "", 0, FUNCTION, "the output is not zero to its end"),
+     FUNCTION, "the output at 0 is wrong"),
+    ("open", "jae         .clear_blocks", "", 0, FUNCTION, "the output at 16 is not written"),
     ("open", "cmp         r14, 0x10\n    jb          .clear_last",
      "cmp r14, 0x4000\n jae .right\n cmp r14, 0x10\n jb .clear_last", 0, "", ""),
     ("open", "je          .right", "je .right\n cmp r13, r9\n jne .clear_cleared_1", 0, "", ""),
@@ -100,20 +100,20 @@ def test_a_planted_fault_is_refused(
 
 STRAIGHT = [
     # Counter blocks: of the text, of J_0 in a lane that the text leaves, of J_0 alone.
-    ("seal", "[rel {}_numbers_2]", "[rel {}_numbers_6]", 0, FUNCTION, "block 1 of the output"),
+    ("seal", "[rel {}_numbers_2]", "[rel {}_numbers_6]", 0, FUNCTION, "the output at"),
     ("seal", "[rel {}_numbers_2_1]", "[rel {}_numbers_2]", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "[rel {}_numbers_6_1]", "[rel {}_numbers_6]", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "[rel {}_numbers_1_1]", "[rel {}_numbers_2]", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     # E_K(J_0): its lane, its last round, its place in the tag.
     ("seal", "valignq     zmm2, zmm2, zmm7, 0x06", "valignq zmm2, zmm2, zmm7, 4", 0,
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "vaesenclast zmm2, zmm2, zmm6                    ; E_K(J_0)",
-     "vaesenc zmm2, zmm2, zmm6", 0, FUNCTION, "E_K(J_0) is not added"),
+     "vaesenc zmm2, zmm2, zmm6", 0, FUNCTION, "the tag is wrong"),
     ("seal", "vpternlogq  xmm1, xmm0, xmm2, 0x96              ; the tag",
-     "vpxorq xmm1, xmm1, xmm0", 0, FUNCTION, "E_K(J_0) is not added"),
+     "vpxorq xmm1, xmm1, xmm0", 0, FUNCTION, "the tag is wrong"),
     # S and the lengths, in one register; their powers; those of the text.
     ("seal", "vinserti64x2 ymm3, ymm3, xmm4, 0x01", "vinserti64x2 ymm3, ymm4, xmm3, 1", 0,
      FUNCTION, ""),
@@ -216,7 +216,7 @@ BY_TWO = [
     # Lanes: J_0 beside the last block, S and the lengths, the last two blocks, counters.
     ("seal", "vinserti128 ymm5, ymm5, xmm8, 0x01", "vinserti128 ymm5, ymm8, xmm5, 1", "", ""),
     ("seal", "vinserti128 ymm6, ymm6, xmm8, 0x01", "vinserti128 ymm6, ymm6, xmm6, 1",
-     FUNCTION, "E_K(J_0) is not added"),
+     FUNCTION, "the tag is wrong"),
     ("seal", "vinserti128 ymm0, ymm3, xmm0, 0x01", "vinserti128 ymm0, ymm0, xmm3, 1", FUNCTION, ""),
     ("seal", "vinserti128 ymm4, ymm5, xmm4, 0x01", "vinserti128 ymm4, ymm4, xmm5, 1", "", ""),
     ("seal", "vpaddd      ymm6, ymm14, [rel {}_blocks_2]", "vmovdqa ymm6, ymm14", "", ""),
@@ -261,6 +261,8 @@ def refused(
     # Where the tag is wrong, the branch is on no question about it: on a secret.
     told = (category, UNSUPPORTED, *([Category.CONSTANT_TIME] if operation == "open" else []))
     assert not category or refutation.category in told, str(refutation)
+    # A fault that no run shows is told by the certificate that is refused, in other words.
+    assert words in str(refutation) or refutation.category != category
 
 
 @pytest.mark.parametrize("operation", ["seal", "open"])

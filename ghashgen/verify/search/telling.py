@@ -44,8 +44,11 @@ MOST_UNFOLLOWED = 3
 TAKEN = (LENGTH, "aad_length", "iv_length")
 """Lengths of what a function takes in: the first that it has is varied."""
 
+LONGER = ((3, 37), (4, 0), (5, 48), (8, 16), (9, 37), (16, 0), (17, 48))
+"""Turns of a loop, and bytes behind them, of lengths that are tried after the telling ones."""
+
 LENGTHS = range(400)
-"""Lengths in bytes that are tried after the telling ones and longer ones."""
+"""Lengths in bytes that are tried at last."""
 
 MOST_STEPS = 120_000
 """Instructions of all runs, after which no more are tried: a few seconds."""
@@ -150,15 +153,11 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
         turns = lcm(*(len(USUAL[n]) for n in meaning.numbers if n in USUAL))
         yield from (others(meaning, turn) for turn in range(turns))
     if taken is not None:
-        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
+        longer = (turns * blocks * BLOCK_BYTES + extra for turns, extra in LONGER)
+        lengths = *telling_lengths(blocks), *longer, *LENGTHS
         for turn, length in enumerate(dict.fromkeys(lengths)):
             if length % meaning.multiple == 0:
                 yield others(meaning, turn) | {taken: length // meaning.multiple}
-
-
-def _longer(blocks: int) -> Iterator[int]:
-    for turns in (3, 4, 5, 8, 9, 16, 17):
-        yield from (turns * blocks * BLOCK_BYTES + extra for extra in (0, 16, 37, 48))
 
 
 def telling_lengths(blocks: int) -> list[int]:

@@ -1,0 +1,93 @@
+"""Certificates of functions that are alike: found once, and checked for each."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.checking import check_function
+from ghashgen.verify.machine.image import Image
+from ghashgen.verify.search import kernel as search
+from ghashgen.verify.search.alike import Alike
+from ghashgen.verify.search.certified import Certified
+from ghashgen.verify.x86_64.elf import load_image
+
+SHORT, LONG = (GcmKernel(bits, "avx", "winograd", "clmul1", 2) for bits in (128, 256))
+
+
+class Shelf(dict[str, Any]):
+    """Data by names, as a file would hold it."""
+
+    def put(self, name: str, data: object) -> None:
+        self[name] = json.loads(json.dumps(data))
+
+
+@cache
+def loaded(kernel: GcmKernel) -> Image:
+    text = make(kernel, target("sysv", "elf64"), find_nasm()).text
+    return load_image(assemble_text(find_nasm(), kernel.name, text, "elf64"))
+
+
+def found(kernel: GcmKernel, shelf: Shelf, operation: str = "encrypt") -> Certified:
+    """Have a function's certificates checked until one is accepted."""
+    spec = statement(kernel, kernel.name, "sysv")
+    (function,) = (f for f in spec.functions if f.operation == operation)
+    certified = Certified(like=shelf)
+    certified.search(
+        loaded(kernel), spec, function,
+        lambda one: check_function(loaded(kernel), spec, function, one),
+    )  # fmt: skip
+    return certified
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions of which certificates are searched."""
+    out: list[str] = []
+    real = search.proposed
+
+    def noted(image: Any, spec: Any, meaning: Any) -> Any:
+        out.append(meaning().symbol)
+        return real(image, spec, meaning)
+
+    monkeypatch.setattr(search, "proposed", noted)
+    return out
+
+
+def test_a_longer_key_needs_no_search(searches: list[str]) -> None:
+    shelf = Shelf()
+    first = found(SHORT, shelf).found[f"{SHORT.name}_encrypt"]
+    second = found(LONG, shelf).found[f"{LONG.name}_encrypt"]
+    assert searches == [f"{SHORT.name}_encrypt"]
+    # More rounds: the same is so, elsewhere.
+    places = [[a["at"] for a in one["assertions"].values()] for one in (first, second)]
+    assert places[0] != places[1]
+    assert len(places[0]) == len(places[1])
+
+
+def test_a_wrong_one_is_refused_and_searched(searches: list[str]) -> None:
+    shelf = Shelf()
+    found(SHORT, shelf)
+    (name,) = shelf
+    for one in shelf[name]["assertions"].values():
+        one["falls"] = "0"
+    assert f"{LONG.name}_encrypt" in found(LONG, shelf).found
+    assert searches == [f"{kernel.name}_encrypt" for kernel in (SHORT, LONG)]
+
+
+def test_only_code_that_is_alike_has_the_same_name() -> None:
+    def name(kernel: GcmKernel, operation: str) -> str:
+        spec = statement(kernel, kernel.name, "sysv")
+        (function,) = (f for f in spec.functions if f.operation == operation)
+        return Alike(loaded(kernel), spec, function).name
+
+    assert name(SHORT, "encrypt") == name(LONG, "encrypt")
+    assert name(SHORT, "encrypt") != name(SHORT, "decrypt")
+    assert name(SHORT, "seal") != name(SHORT, "open")
