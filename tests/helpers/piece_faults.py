@@ -7,6 +7,7 @@ from dataclasses import replace
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category, Refutation
 from helpers.gcm_proving import AVX, proved, text_of
+from helpers.planting import put
 
 Edit = Callable[[str], str]
 
@@ -27,18 +28,6 @@ ALIGNED = """.ready:
 """
 
 
-def put(*edits: tuple[str, str]) -> Edit:
-    """Return an edit: the first place of each text holds another."""
-
-    def edit(own: str) -> str:
-        for old, new in edits:
-            assert old in own, f"no such text: {old!r}"
-            own = own.replace(old, new, 1)
-        return own
-
-    return edit
-
-
 def behind(*edits: tuple[str, str]) -> Edit:
     """Return an edit: these lines follow the first place of each text."""
     return put(*((old, f"{old}{new}") for old, new in edits))
@@ -48,16 +37,16 @@ def lines(*lines: str) -> str:
     return "\n    ".join(lines)
 
 
-def edited(kernel: str, text: str, operation: str, edit: Edit) -> str:
+def edited(kernel: str, text: str, operation: str, change: Edit) -> str:
     head, label, tail = text.partition(f"\n{kernel}_{operation}:\n")
     own, end, rest = tail.partition("\n.end:")
-    changed = edit(own)
-    assert changed != own
-    return head + label + changed + end + rest
+    new = change(own)
+    assert new != own
+    return head + label + new + end + rest
 
 
-def refuted(operation: str, edit: Edit, kernel: GcmKernel = AVX) -> Refutation | None:
-    text = edited(kernel.name, text_of(kernel, "sysv"), operation, edit)
+def refuted(operation: str, change: Edit, kernel: GcmKernel = AVX) -> Refutation | None:
+    text = edited(kernel.name, text_of(kernel), operation, change)
     return proved(kernel, text, operation).refutation
 
 
@@ -80,13 +69,13 @@ def require_refused(
 def require_wiped(operation: str, label: str, secret: bool) -> None:
     """Behind a label one register is not wiped, which is refused if a secret has come by then."""
 
-    def edit(own: str) -> str:
+    def unwiped(own: str) -> str:
         before, at, after = own.partition(label)
         wipe = re.search(r" +vpxor +xmm2, xmm2, xmm2 +; wipe\n", after)
         assert wipe is not None
         return before + at + after[: wipe.start()] + after[wipe.end() :]
 
-    text = edited(WIPED.name, text_of(WIPED, "sysv"), operation, edit)
+    text = edited(WIPED.name, text_of(WIPED), operation, unwiped)
     refutation = proved(WIPED, text, operation).refutation
     if secret:
         assert refutation is not None

@@ -10,6 +10,7 @@ instruction must then be the only one that fits, so that the fault is the one th
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _GENERAL = "rax|rbx|rcx|rdx|rsi|rdi|rbp|r8|r9|r10|r11|r12|r13|r14|r15"
 """RSP is not among them: it is always the stack."""
@@ -65,3 +66,14 @@ def planted(text: str, wanted: str, wrong: str, at: int = 0) -> str:
         return (token["width"] or "") + register
 
     return text[: match.start()] + _TOKEN.sub(placed, wrong) + text[match.end() :]
+
+
+def put(*edits: tuple[str, str]) -> Callable[[str], str]:
+    """Return an edit of a text: the first place of each instruction holds another."""
+
+    def change(text: str) -> str:
+        for wanted, wrong in edits:
+            text = planted(text, wanted, wrong)
+        return text
+
+    return change

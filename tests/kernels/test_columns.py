@@ -10,6 +10,7 @@ import pytest
 from helpers.compiling import emitted_text
 from helpers.cpus import AS_FOUND, too_little
 from helpers.emulating import needs_bochs
+from helpers.planting import put
 from helpers.verify_objects import assembled
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -103,33 +104,25 @@ def parts(source: str, kernel: Kernel) -> tuple[str, str, str]:
     return source[:start], source[start:end], source[end:]
 
 
-def edit(old: str, new: str) -> Callable[[str], str]:
-    def change(lines: str) -> str:
-        assert old in lines, old
-        return lines.replace(old, new, 1)
-
-    return change
-
-
 FAULTS: dict[str, tuple[Kernel, Callable[[str], str], Category]] = {
-    "the block between": (KERNEL, edit("[rdx + 32]", "[rdx + 16]"), Category.MEMORY),
-    "a row taken twice": (KERNEL, edit("[rdx + 32]", "[rdx + 64]"), Category.FUNCTION),
+    "the block between": (KERNEL, put(("[rdx + 32]", "[rdx + 16]")), Category.MEMORY),
+    "a row taken twice": (KERNEL, put(("[rdx + 32]", "[rdx + 64]")), Category.FUNCTION),
     "a row of a wide register left out": (
-        WIDE, edit("[rdx + 448]", "[rdx + 384]"), Category.FUNCTION),
+        WIDE, put(("[rdx + 448]", "[rdx + 384]")), Category.FUNCTION),
     "32 bytes at once": (
-        WIDE, edit("vmovdqu64   xmm3, [rdx + 256]", "vmovdqu64   ymm3, [rdx + 256]"),
+        WIDE, put(("vmovdqu64   xmm3, [rdx + 256]", "vmovdqu64   ymm3, [rdx + 256]")),
         Category.MEMORY),
-    "a group too few": (KERNEL, edit("add         rdx, 0x80", "add rdx, 96"), Category.FUNCTION),
-    "the last row beyond the end": (KERNEL, edit("cmp         rcx, 0x80\n    jae", "cmp rcx, 96\n"
-                                                 "    jae"), Category.MEMORY),
-    "the tail's row": (KERNEL, edit("add         rdx, 0x20", "add rdx, 0x40"), Category.MEMORY),
-    "the tail's powers": (KERNEL, edit("add         rdi, 0x10", "add rdi, 0"),
+    "a group too few": (KERNEL, put(("add         rdx, 0x80", "add rdx, 96")), Category.FUNCTION),
+    "the last row beyond the end": (KERNEL, put(("cmp         rcx, 0x80\n    jae", "cmp rcx, 96\n"
+                                                 "    jae")), Category.MEMORY),
+    "the tail's row": (KERNEL, put(("add         rdx, 0x20", "add rdx, 0x40")), Category.MEMORY),
+    "the tail's powers": (KERNEL, put(("add         rdi, 0x10", "add rdi, 0")),
                           Category.FUNCTION),
-    "the state twice": (KERNEL, edit("vpxor       xmm2, xmm2, xmm2", "nop"), Category.FUNCTION),
-    "a branch on a block": (KERNEL, edit("    endbr64", "    endbr64\n    cmp rcx, 32\n"
+    "the state twice": (KERNEL, put(("vpxor       xmm2, xmm2, xmm2", "nop")), Category.FUNCTION),
+    "a branch on a block": (KERNEL, put(("    endbr64", "    endbr64\n    cmp rcx, 32\n"
                                          "    jb .thence\n    cmp qword [rdx], 0\n"
-                                         "    je .thence\n.thence:"), Category.CONSTANT_TIME),
-    "the message written": (KERNEL, edit("vmovdqu     [rsi]", "vmovdqu     [rdx - 32]"),
+                                         "    je .thence\n.thence:")), Category.CONSTANT_TIME),
+    "the message written": (KERNEL, put(("vmovdqu     [rsi]", "vmovdqu     [rdx - 32]")),
                             Category.MEMORY),
 }  # fmt: skip
 
@@ -161,7 +154,7 @@ def test_a_wrong_column_would_be_noticed(tmp_path: Path, harness_folder: Path, a
     (built,) = build((KERNEL,), target(), project_root() / "generated", tmp_path)
     before, lines, after = parts(emitted_text(KERNEL, target()), KERNEL)
     built.obj.unlink()
-    built.obj.write_bytes(assembled(before + edit("[rdx + 32]", "[rdx + 16]")(lines) + after))
+    built.obj.write_bytes(assembled(before + put(("[rdx + 32]", "[rdx + 16]"))(lines) + after))
     runner = native([built], harness_folder)
     if too_little(as_cpu, NEEDS, lambda: runner.check(built)):
         return
@@ -186,8 +179,8 @@ def test_columns_come_together_in_their_last_row() -> None:
 
 
 BEYOND_A_GROUP: dict[str, Callable[[str], str]] = {
-    "the second group": edit("add         rdx, 0x80", "add rdx, 96"),
-    "the rows that are left": edit("add         rdx, 0x20", "add rdx, 0x40"),
+    "the second group": put(("add         rdx, 0x80", "add rdx, 96")),
+    "the rows that are left": put(("add         rdx, 0x20", "add rdx, 0x40")),
 }
 
 

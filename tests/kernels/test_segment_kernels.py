@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.compiling import emitted_text
 from helpers.cpus import too_little
+from helpers.planting import put
 from helpers.verify_objects import assembled
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -104,14 +105,6 @@ def squares_first(lines: str) -> str:
     return without[:at] + "\n".join([*keys, *square]) + "\n" + without[at:]
 
 
-def edit(old: str, new: str) -> Callable[[str], str]:
-    def change(lines: str) -> str:
-        assert old in lines, old
-        return lines.replace(old, new, 1)
-
-    return change
-
-
 def drop(subject: str) -> Callable[[str], str]:
     def change(lines: str) -> str:
         gone = block(lines, subject)
@@ -131,22 +124,22 @@ FAULTS = {
     "R multiplied by the squared P": ("power", squares_first, FUNCTION),
     "the squaring lost": ("power", drop("P = P·P"), FUNCTION),
     "the multiplication lost": ("power", drop("R = R·P"), FUNCTION),
-    "one bit short": ("power", edit("cmp         rdx, 0x01\n    jae", "cmp rdx, 2\n    jae"),
+    "one bit short": ("power", put(("cmp         rdx, 0x01\n    jae", "cmp rdx, 2\n    jae")),
                       FUNCTION),
-    "the bit of m mistaken": ("power", edit("je          .even", "jne         .even"), FUNCTION),
-    "two bits a turn": ("power", edit("shr         rdx, 0x01", "shr         rdx, 0x02"), None),
-    "no bit taken": ("power", edit("shr         rdx, 0x01", "shr         rdx, 0x00"),
+    "the bit of m mistaken": ("power", put(("je          .even", "jne         .even")), FUNCTION),
+    "two bits a turn": ("power", put(("shr         rdx, 0x01", "shr         rdx, 0x02")), None),
+    "no bit taken": ("power", put(("shr         rdx, 0x01", "shr         rdx, 0x00")),
                      Category.UNSUPPORTED),
     "0 for m = 0": ("power", zero_result, FUNCTION),
-    "m = 1 taken for 0": ("power", edit("cmp         rdx, 0x01", "cmp         rdx, 0x02"), None),
+    "m = 1 taken for 0": ("power", put(("cmp         rdx, 0x01", "cmp         rdx, 0x02")), None),
     "y not added": ("combine", drop("X·P + Y"), FUNCTION),
-    "p for y": ("combine", edit("[rsi]", "[rdx]"), FUNCTION),
-    "p written": ("combine", edit("vmovdqu     [rdi]", "vmovdqu     [rdx]"), Category.MEMORY),
-    "a branch on p": ("combine", edit("    endbr64", "    endbr64\n    cmp qword [rdx], 0\n"
-                                      "    je .block\n.block:"), Category.CONSTANT_TIME),
-    "a branch on the product": ("power", edit(".even:", "vmovq rax, xmm1\n test rax, rax\n"
-                                              " jz .even\n.even:"), Category.CONSTANT_TIME),
-    "rbx clobbered": ("power", edit(".bit:", ".bit:\n    mov rbx, rdx"), Category.ABI),
+    "p for y": ("combine", put(("[rsi]", "[rdx]")), FUNCTION),
+    "p written": ("combine", put(("vmovdqu     [rdi]", "vmovdqu     [rdx]")), Category.MEMORY),
+    "a branch on p": ("combine", put(("    endbr64", "    endbr64\n    cmp qword [rdx], 0\n"
+                                      "    je .block\n.block:")), Category.CONSTANT_TIME),
+    "a branch on the product": ("power", put((".even:", "vmovq rax, xmm1\n test rax, rax\n"
+                                              " jz .even\n.even:")), Category.CONSTANT_TIME),
+    "rbx clobbered": ("power", put((".bit:", ".bit:\n    mov rbx, rdx")), Category.ABI),
 }  # fmt: skip
 
 

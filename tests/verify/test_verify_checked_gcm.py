@@ -6,16 +6,14 @@ Input and output are two buffers or one: a proof is of both.
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
-from helpers.gcm_faults import AVX, Planted, made
-from helpers.gcm_proving import WHOLE, text_of
+from helpers.gcm_proving import SMALL, WHOLE, text_of
+from helpers.verify_objects import assembled
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
-from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.rules.assertion import read_certificate
@@ -28,8 +26,6 @@ from ghashgen.verify.x86_64.elf import load_image
 TEXT = ("encrypt", "decrypt")
 COVERED = (*TEXT, "seal", "open")
 """The functions that have a meaning on the rules."""
-
-RIGHT = Planted("right", "", "", replace(AVX, messages=True), functions=COVERED)
 
 
 def proved(image: Image, spec: GcmSpec, function: GcmFunction) -> dict[str, Any]:
@@ -52,22 +48,27 @@ def check(image: Image, spec: GcmSpec, function: GcmFunction, data: dict[str, An
     Checker(image, spec.meaning(function), assertions).check()
 
 
-@pytest.fixture(scope="module")
-def right(nasm: Tool, tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, GcmSpec]:
+@cache
+def right() -> tuple[Image, GcmSpec]:
     """Return a small kernel without a fault."""
-    with pytest.MonkeyPatch.context() as patch:
-        built = made(RIGHT, patch, nasm, tmp_path_factory.mktemp("right"))
-    spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
-    return load_image(built.obj), spec
+    return load_image(assembled(text_of(SMALL))), statement(SMALL, SMALL.name, "sysv")
+
+
+def function_of(operation: str) -> GcmFunction:
+    return next(f for f in right()[1].functions if f.operation == operation)
+
+
+@cache
+def certificate(operation: str) -> dict[str, Any]:
+    """Return the certificate of one of its functions."""
+    return proved(*right(), function_of(operation))
 
 
 @pytest.mark.parametrize("operation", COVERED)
-def test_a_right_function_is_proved(right: tuple[Image, GcmSpec], operation: str) -> None:
-    image, spec = right
-    function = next(f for f in spec.functions if f.operation == operation)
-    data = proved(image, spec, function)
+def test_a_right_function_is_proved(operation: str) -> None:
     # Those that bring cases together are named by where they stand.
-    ways = {n.rstrip("0123456789") for n in data["assertions"] if not n.startswith("at_")}
+    names = [n for n in certificate(operation)["assertions"] if not n.startswith("at_")]
+    ways = {n.rstrip("0123456789") for n in names}
     assert ways == ({"loop"} if operation in TEXT else {"loop", "joint"})
 
 
@@ -98,16 +99,13 @@ def edits(data: dict[str, Any]) -> Iterator[Named]:
     yield changed("a range that does not cover", text, "unknowns", "aad_length", [0, 100])
 
 
-def test_wrong_certificates_of_seal_are_refused(right: tuple[Image, GcmSpec]) -> None:
-    image, spec = right
-    function = next(f for f in spec.functions if f.operation == "seal")
-    data = proved(image, spec, function)
-    wrong = list(edits(data))
+def test_wrong_certificates_of_seal_are_refused() -> None:
+    wrong = list(edits(certificate("seal")))
     assert len(wrong) == 9
     accepted = []
     for words, one in wrong:
         try:
-            check(image, spec, function, one)
+            check(*right(), function_of("seal"), one)
         except Refutation:
             continue
         accepted.append(words)
@@ -123,9 +121,7 @@ def test_a_counter_that_is_read_again_behind_a_cut_is_that_of_the_entry() -> Non
     wrong = head + label + own.replace("\n.group:\n", again, 1)
     spec: GcmSpec = statement(WHOLE, WHOLE.name, "sysv")
     function = next(f for f in spec.functions if f.operation == "encrypt")
-    before, after = (
-        load_image(assemble_text(find_nasm(), WHOLE.name, one, "elf64")) for one in (text, wrong)
-    )
+    before, after = (load_image(assembled(one)) for one in (text, wrong))
     found = loops.certificates(Checker(before, spec.meaning(function), {}), spec.abi)
     data = next(one for one in found if list(one["assertions"]) == ["loop"])
     check(before, spec, function, data)
@@ -146,6 +142,6 @@ def test_a_decryption_that_leaves_out_a_round_is_not_proved() -> None:
     wrong = head + label + "\n".join(lines[:at] + lines[at + 1 :])
     spec: GcmSpec = statement(WHOLE, WHOLE.name, "sysv")
     function = next(f for f in spec.functions if f.operation == "decrypt")
-    proved(load_image(assemble_text(find_nasm(), WHOLE.name, text, "elf64")), spec, function)
+    proved(load_image(assembled(text)), spec, function)
     with pytest.raises(Refutation):
-        proved(load_image(assemble_text(find_nasm(), WHOLE.name, wrong, "elf64")), spec, function)
+        proved(load_image(assembled(wrong)), spec, function)

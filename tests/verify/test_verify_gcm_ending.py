@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from helpers.gcm_proving import proved, text_of
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.check.proofs import statement
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.bytes.exact import Exact
@@ -23,13 +23,13 @@ from ghashgen.kernels.gcm.parts.plan import Path, States, Sums
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES
 from ghashgen.kernels.hash.kernel import Kernel as HashKernel
-from ghashgen.kernels.target import target
+from ghashgen.kernels.target import runnable
 from ghashgen.output.artefact import make
-from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.prove import prove_object
 
 KERNEL = GcmKernel(128, "avx512", "winograd", "clmul1", 8)
+SHORT = replace(KERNEL, short=True)
+"""A kernel that seals and opens short messages in a way of their own."""
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -232,6 +232,20 @@ def _partial_block_not_cleared(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(opening, "clear", wrong)
 
 
+def _long_output_not_cleared(patch: pytest.MonkeyPatch) -> None:
+    """Begin with the zeros one block late, where the text has many."""
+    right = opening.clear
+
+    def wrong(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+        b.branch("below", length, 1 << 14, "few")
+        b.assign(out, b.gpr("gpr_add", out, BLOCK_BYTES))
+        b.assign(length, b.gpr("gpr_sub", length, BLOCK_BYTES))
+        b.label("few")
+        right(b, kernel, out, length)
+
+    patch.setattr(opening, "clear", wrong)
+
+
 PLANTED: list[tuple[str, str, Plant]] = [
     *((operation, name, plant) for operation in ("seal", "open") for name, plant in (
         ("a power more", _a_power_more),
@@ -259,15 +273,16 @@ PLANTED: list[tuple[str, str, Plant]] = [
 """Function, what is wrong, and how it is planted."""
 
 
+@pytest.mark.parametrize("kernel", [KERNEL, SHORT], ids=["any", "short"])
 @pytest.mark.parametrize(
     ("operation", "what", "plant"),
     PLANTED,
     ids=[f"{planted[0]}: {planted[1]}" for planted in PLANTED],
 )
 def test_a_fault_in_the_end_of_a_message_is_refused(
-    operation: str, what: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
+    operation: str, what: str, plant: Plant, kernel: GcmKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refutation = refuted(operation, plant, monkeypatch)
+    refutation = refuted(operation, plant, monkeypatch, kernel)
     assert refutation is not None, f"{what}, and proved"
     # A wrong tag to compare makes the condition one on a secret.
     told = (Category.FUNCTION, Category.MEMORY, Category.CONSTANT_TIME)
@@ -285,19 +300,20 @@ def test_an_output_cleared_though_the_tag_is_right_is_not_proved(
     assert "which is done" in str(refutation)
 
 
-def refuted(operation: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Refutation | None:
+def test_an_output_that_is_not_cleared_where_it_is_long_is_not_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No message that is run is so long: the rules alone can tell."""
+    assert refuted("open", _long_output_not_cleared, monkeypatch) is not None
+
+
+def refuted(
+    operation: str, plant: Plant, monkeypatch: pytest.MonkeyPatch, kernel: GcmKernel = KERNEL
+) -> Refutation | None:
     """Return what the prover says of one function of the kernel with the fault in it."""
+    right = text_of(kernel)
     with monkeypatch.context() as patch:
-        right = text_of()
         plant(patch)
-        text = text_of()
+        text = make(kernel, runnable("sysv"), find_nasm()).text
     assert text != right, "nothing was planted"
-    stated = statement(KERNEL, KERNEL.name, "sysv")
-    chosen = tuple(f for f in stated.functions if f.operation == operation)
-    elf = assemble_text(find_nasm(), KERNEL.name, text, "elf64")
-    return prove_object(elf, replace(stated, functions=chosen)).refutation
-
-
-def text_of() -> str:
-    """Return the kernel as it is emitted now."""
-    return make(KERNEL, target("sysv", "elf64"), find_nasm()).text
+    return proved(kernel, text, operation).refutation

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import pytest
 from helpers.gcm_proving import SMALL, proved, text_of
-from helpers.piece_faults import FUNCTION, MEMORY, OPEN, TIMING, Edit, edited, put
+from helpers.piece_faults import FUNCTION, MEMORY, OPEN, TIMING, Edit, edited
+from helpers.planting import put
 
 from ghashgen.verify.core.refutation import Category, Refutation
 

@@ -15,10 +15,10 @@ from helpers.piece_faults import (
     Edit,
     behind,
     lines,
-    put,
     require_refused,
     require_wiped,
 )
+from helpers.planting import put
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category

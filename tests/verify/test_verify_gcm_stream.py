@@ -1,9 +1,8 @@
 """The proof of what begins and ends a message in pieces: every set, both conventions, faults."""
 
-import re
-
 import pytest
 from helpers.gcm_proving import AVX, proved, text_of
+from helpers.piece_faults import changed
 
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.families import functions_of
@@ -48,20 +47,10 @@ FAULTS = {
 """What is replaced, and what the refusal says."""
 
 
-def faulty(old: str, new: str) -> str:
-    """The kernel's text, the first place behind the label of finish changed."""
-    head, label, tail = text_of(AVX).partition(f"\n{AVX.name}_finish:\n")
-    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old))
-    match = re.search(pattern, tail)
-    assert match, old
-    fresh = new.format(**match.groupdict())
-    return head + label + tail[: match.start()] + fresh + tail[match.end() :]
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_refused(fault: str) -> None:
     old, new, words = FAULTS[fault]
-    refutation = proved(AVX, faulty(old, new), "finish").refutation
+    refutation = proved(AVX, changed("finish", old, new), "finish").refutation
     assert refutation is not None
     assert refutation.category is Category.FUNCTION, str(refutation)
     assert words in str(refutation)
