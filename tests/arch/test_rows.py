@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_isa import each_isa
+from helpers.forms import each_isa
 
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa, Row, Step, lowering, row_table

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from helpers.compiling import emitted_text
+from helpers.forms import FORMS, Form
 from helpers.syntaxes import (
     GAS,
     OF_AES,
@@ -26,7 +27,6 @@ from helpers.syntaxes import (
     samples,
 )
 from iced_x86 import Code, Decoder, OpKind
-from test_isa import FORMS, Form
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import syntaxes

@@ -18,8 +18,9 @@ from helpers.sampling import NARROW, SSE, subject_of_kernel, text_of
 from ghashgen.algebra.field.bitorder import Order, element_from_block
 from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded
-from ghashgen.check.sampled import points, runs, stranger
-from ghashgen.check.sampled.points import Cell, Structure
+from ghashgen.check.sampled import runs, stranger
+from ghashgen.check.sampled.cells import Cell, linear_cell
+from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import (
     SEED,
     Function,
@@ -121,7 +122,7 @@ def test_a_cell_right_for_one_key_only(run: Callable[..., Sampled], folder: Path
     kernel = Kernel("sse", "k", "clmul1", 4)
     h = bytes(range(16))
     H = element_from_block(h)
-    constant = points.linear_cell("B", power(H, 2), Order.REFLECTED, "ghash")
+    constant = linear_cell("B", power(H, 2), Order.REFLECTED, "ghash")
     B2 = 16 * kernel.layout.cells.index("B2")
     body, tail = text_of(kernel).split(f"\n{kernel.name}_update:")
     assert f"[rdi + {B2}]" in tail

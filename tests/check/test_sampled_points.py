@@ -26,7 +26,8 @@ from ghashgen.algebra.field.ghash import ghash_padded
 from ghashgen.algebra.field.polyval import mulX_GHASH, polyval
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.sampled import points, runs
-from ghashgen.check.sampled.points import LINEAR, Cell, Point, Structure
+from ghashgen.check.sampled.cells import LINEAR, Cell, linear_cell
+from ghashgen.check.sampled.points import Point, Structure
 from ghashgen.check.sampled.subject import Sampled, least_bits, plan, points_for
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
@@ -112,9 +113,7 @@ def test_cells_are_what_the_prover_takes_them_for(order: Order, op: str) -> None
     algebra, rng = Algebra(order, op), random.Random(5)
     powers = [rng.randbytes(16) for _ in range(5)]
     values = {
-        f"B{i}": int.from_bytes(
-            points.linear_cell("B", element_from_block(block), order, op), "little"
-        )
+        f"B{i}": int.from_bytes(linear_cell("B", element_from_block(block), order, op), "little")
         for i, block in enumerate(powers, 1)
     }
     cells = [Cell(kind, i) for kind in (*LINEAR, "R") for i in range(1, 6)]

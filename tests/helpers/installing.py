@@ -53,9 +53,10 @@ IGNORED = (".git", ".venv", "build", "__pycache__", "*.egg-info", ".*_cache", ".
 """What .gitignore keeps out of a clone, and git's own folder: a tree need not have it."""
 
 
-def copy_of_the_project(folder: Path) -> Path:
+def copy_of_the_project(folder: Path, without: Sequence[str] = ()) -> Path:
     """Copy what a clone holds, as far as it is told without git, and return the folder."""
-    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*IGNORED), symlinks=True)
+    ignored = shutil.ignore_patterns(*IGNORED, *without)
+    shutil.copytree(ROOT, folder, ignore=ignored, symlinks=True)
     return folder
 
 

@@ -4,17 +4,16 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from test_verify_gcm_stream import AVX, KERNELS, proved, text_of
-
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.verify.core.refutation import Category, Refutation
+from helpers.gcm_proving import AVX, proved, text_of
 
 Edit = Callable[[str], str]
 
 FUNCTION, MEMORY, TIMING = Category.FUNCTION, Category.MEMORY, Category.CONSTANT_TIME
 ABI, WIPE, OPEN = Category.ABI, Category.WIPE, Category.UNSUPPORTED
 
-WIDE = KERNELS[3]
+WIDE = GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False)
 WIPED = replace(AVX, wipe=True)
 
 
@@ -59,7 +58,7 @@ def edited(kernel: str, text: str, operation: str, edit: Edit) -> str:
 
 def refuted(operation: str, edit: Edit, kernel: GcmKernel = AVX) -> Refutation | None:
     text = edited(kernel.name, text_of(kernel, "sysv"), operation, edit)
-    return proved(kernel, text, operation=operation).refutation
+    return proved(kernel, text, operation).refutation
 
 
 def require_refused(
@@ -88,9 +87,19 @@ def require_wiped(operation: str, label: str, secret: bool) -> None:
         return before + at + after[: wipe.start()] + after[wipe.end() :]
 
     text = edited(WIPED.name, text_of(WIPED, "sysv"), operation, edit)
-    refutation = proved(WIPED, text, operation=operation).refutation
+    refutation = proved(WIPED, text, operation).refutation
     if secret:
         assert refutation is not None
         assert refutation.category == Category.WIPE, str(refutation)
     else:
         assert refutation is None
+
+
+def changed(function: str, old: str, new: str, nth: int = 0) -> str:
+    """The kernel's text, one place behind the label of a function changed; NAME is the kernel's."""
+    head, label, tail = text_of(AVX).partition(f"\n{AVX.name}_{function}:\n")
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old.replace("NAME", AVX.name)))
+    match = list(re.finditer(pattern, tail))[nth]
+    assert match.start() < tail.index("\n.end:"), old
+    fresh = new.replace("NAME", AVX.name).format(**match.groupdict())
+    return head + label + tail[: match.start()] + fresh + tail[match.end() :]

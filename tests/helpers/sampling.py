@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ghashgen.check.sampled.points import Structure, cell
+from ghashgen.check.sampled.cells import cell
+from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Subject, structure_of
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel

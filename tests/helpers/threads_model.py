@@ -8,7 +8,7 @@ What bounds the looking before a sleep has no step: here a thread may go to slee
 
 from __future__ import annotations
 
-from helpers.threads_machine import Machine, Moves, State, Step, Thread, WrongError
+from helpers.threads_machine import Machine, Moves, Setting, State, Step, Thread, WrongError
 
 FAULTS = (
     "says that it sleeps after it has looked",
@@ -398,3 +398,6 @@ STEPS: dict[str, Step] = {
     "join": _join,
     "free": _free,
 }
+
+SMALL = (Setting((2,), 1, 1), Setting((2, 2), 1, 1))
+"""Settings with few interleavings."""

@@ -6,6 +6,10 @@ what is no step, with the reason, hold the rest: `COUNTERS`, and what only one t
 
 from __future__ import annotations
 
+import re
+
+from helpers.threading_runtime import runtime
+
 SILENT = {
     "call": "a call begins or there is none left",
     "end to write the job": "one assignment of the C, which others could see half done",
@@ -99,3 +103,13 @@ CALLS = {
     "hash_rows": ("begin", "help", "await"),
 }
 """Who calls functions of the protocol, and in which order: the interleaved split like any other."""
+
+C = runtime()["ghashgen_threads.c"]
+
+
+def body(function: str, text: str = C) -> str:
+    name = {"destroy": "ghashgen_pool_destroy"}.get(function, function)
+    (found,) = re.findall(
+        rf"^[\w ]*\W{name}\([^;{{]*\)\n{{\n(.*?)^}}$", text, re.MULTILINE | re.DOTALL
+    )
+    return str(found)

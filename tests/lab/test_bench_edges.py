@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import test_bench_gcm
 from click.testing import CliRunner
+from helpers import benching_gcm
 from helpers.benching import ANY, left_out, planted
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
@@ -84,7 +84,7 @@ def test_every_mode_of_ghash_is_measured_and_recorded(
 
 @pytest.mark.cpu
 def test_every_mode_of_aes_gcm_is_measured_and_recorded(folder: Path, tmp_path: Path) -> None:
-    kernel = test_bench_gcm.assembled(folder)[0]
+    kernel = benching_gcm.assembled(folder)[0]
     results = measured(kernel, folder, AES_GCM, SEALING, (*SIZES, LONG))
     if lacking(kernel.needs):
         assert kernel.name in results.missing
@@ -174,7 +174,7 @@ def test_what_is_wrong_in_a_mode_of_aes_gcm_ends_the_run(
     mode: str, first: str, folder: Path
 ) -> None:
     function = mode.partition("-")[0]
-    kernel = test_bench_gcm.planted(folder, test_bench_gcm.KERNELS[0], function, first)
+    kernel = benching_gcm.planted(folder, benching_gcm.KERNELS[0], function, first)
     if lacking(kernel.needs):
         assert kernel.name in measured(kernel, folder, AES_GCM, (mode,)).missing
         return

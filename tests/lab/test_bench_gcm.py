@@ -4,19 +4,16 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from helpers.benching import ANY
-from helpers.compiling import emitted_text
+from helpers.benching_gcm import KERNELS, NEEDS, assembled, planted
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli.verbs.bench import COMMAND
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
 from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.export import as_rows
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
@@ -37,15 +34,10 @@ from ghashgen.records.core import (
     beside,
 )
 from ghashgen.records.records import load_record, write_record
-from ghashgen.run.built import build
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble, compile_c, find_cc
+from ghashgen.support.toolchain import compile_c, find_cc
 
-NEEDS = ("aesni", "avx", "pclmulqdq")
-KERNELS = tuple(
-    GcmKernel(key, "avx", "karatsuba", "clmul2", 4, streams=key == 128) for key in (128, 256)
-)
 WHOLE_MODES = (*SEAL_MODES, *beside(SEAL_EDGES))
 IN_PIECES = {(mode, PIECES_BYTES) for mode in PIECES}
 
@@ -56,16 +48,6 @@ WHOLE = {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)} | {
     ("init-throughput", 0),
 }
 """What is measured of subjects that take whole messages."""
-
-
-@cache
-def assembled(folder: Path) -> tuple[HarnessKernel, ...]:
-    return tuple(item.harness_kernel for item in build(KERNELS, target(), folder, folder))
-
-
-@cache
-def emitted(kernel: GcmKernel) -> str:
-    return emitted_text(kernel, target())
 
 
 def measured(kernels: Sequence[HarnessKernel], folder: Path, *modes: str) -> Results:
@@ -106,20 +88,6 @@ def test_everything_is_checked_and_measured(folder: Path) -> None:
     # The kernels have two sizes of key; what has the third is not measured.
     assert results.keys == (128, 256)
     assert not any(name.endswith("192") for name in results.subjects)
-
-
-def planted(folder: Path, kernel: GcmKernel, function: str, first: str) -> HarnessKernel:
-    """A kernel called faulty, right but for instructions put first in a function."""
-    name = "faulty"
-    text = emitted(kernel).replace(kernel.name, name)
-    head = f"\n{name}_{function}:\n    endbr64\n"
-    assert text.count(head) == 1
-    source = folder / f"{name}.asm"
-    source.write_text(text.replace(head, head + first))
-    obj = source.with_suffix(".o")
-    assemble(find_nasm(), source, obj)
-    right = next(item for item in assembled(folder) if item.name == kernel.name)
-    return replace(right, name=name, symbol=name, obj=obj)
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)

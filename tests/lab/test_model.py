@@ -14,8 +14,8 @@ from ghashgen.arch.objects import read_object
 from ghashgen.arch.registry import uarch, uarches
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.arch.x86_64.classes import class_of
 from ghashgen.arch.x86_64.forms import form_of
+from ghashgen.arch.x86_64.instructions import class_of
 from ghashgen.cli.verbs import model as command
 from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.cost.audit import loop as group_loop

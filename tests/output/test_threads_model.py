@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from helpers.threading_runtime import runtime
 from helpers.threads_machine import Machine, Setting, explore
-from helpers.threads_model import FAULTS, STEPS
-from helpers.threads_steps import ACCESSES, CALLS, COUNTERS, SILENT
+from helpers.threads_model import FAULTS, SMALL, STEPS
+from helpers.threads_steps import ACCESSES, CALLS, COUNTERS, SILENT, C, body
 
 SEEN = {
     Setting((2,), 1, 2): 14158,
@@ -19,9 +18,6 @@ SEEN = {
 """What is explored, and how many states that has: two jobs of one caller with one thread and with
 two, one job of two pieces with two, two callers that meet. Each ends in `destroy`."""
 
-SMALL = (Setting((2,), 1, 1), Setting((2, 2), 1, 1))
-
-C = runtime()["ghashgen_threads.c"]
 ATOMIC = re.compile(r"\batomic_(?!init|flag_clear\(|signal_fence|flag |int )\w+\(")
 ACCESS = re.compile(rf"{ATOMIC.pattern}|\b(?:acquire|release|sleep_on|wake_all|thread_join)\(")
 
@@ -40,14 +36,6 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     found = [result for result in explored if result.wrong]
     assert found
     assert found[0].trace
-
-
-def body(function: str, text: str = C) -> str:
-    name = {"destroy": "ghashgen_pool_destroy"}.get(function, function)
-    (found,) = re.findall(
-        rf"^[\w ]*\W{name}\([^;{{]*\)\n{{\n(.*?)^}}$", text, re.MULTILINE | re.DOTALL
-    )
-    return str(found)
 
 
 @pytest.mark.parametrize("function", ACCESSES)

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 from helpers.threading_runtime import edited, runtime
 from helpers.threads_machine import Machine, Moves, Setting, State, explore
-from helpers.threads_model import STEPS
-from helpers.threads_steps import ACCESSES, SILENT
-from test_threads_model import SMALL, body
+from helpers.threads_model import SMALL, STEPS
+from helpers.threads_steps import ACCESSES, SILENT, body
 
 from ghashgen.support.toolchain import compile_c, find_cc, link
 

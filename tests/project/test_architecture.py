@@ -223,6 +223,7 @@ KNOW_NO_MACHINE = tuple(room for room in ROOMS if room not in ("support", "algeb
 KNOW_ONE = {
     "arch.aarch64": "an architecture, of words that both have: sp, ret",
     "arch.x86_64": "the architecture",
+    "check.additions": "compares the tables of x86-64 with each other",
     "check.attack": "attacks what verify says of x86-64",
     "check.sampled": "follows bytes by tables of its own, so that it shares no step with verify",
     "check.validation.records": "NIST's files are named .rsp",

@@ -10,26 +10,16 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import click
 import pytest
 from click.testing import CliRunner
 from helpers.cpus import AS_FOUND, lacking
 
-from ghashgen.algebra.identities import prove_all
-from ghashgen.algebra.schemes import reduce
-from ghashgen.arch.registry import isas
-from ghashgen.arch.x86_64 import sets as isa
-from ghashgen.arch.x86_64 import syntax
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.cli import verbs as commands
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.target import target
 from ghashgen.lab.summary import block_of
-from ghashgen.output.artefact import make
 from ghashgen.output.dispatcher import names_of
 from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text, find_cc
@@ -49,7 +39,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "nasm", "dask", "pip", "cc"}
+WORDS = {"ghashgen", "make", "cp", "rm", "grep", "nasm", "dask", "pip", "cc"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)
@@ -75,16 +65,6 @@ def generating(page: str, folder: str, instead: Path) -> list[str]:
     """The command of a page that generates a folder, with another folder in its place."""
     (words,) = (words for words in lines(page) if words[-2:] == ["--out", folder])
     return [*words[:-1], str(instead)]
-
-
-def examples() -> dict[str, str]:
-    """The files that CONTRIBUTING.md writes out, by the path in their first line."""
-    found = {}
-    for text in blocks("CONTRIBUTING.md", "python"):
-        first, _, body = text.partition("\n")
-        if first.startswith("# ghashgen/"):
-            found[first.removeprefix("# ")] = body
-    return found
 
 
 def verbs() -> dict[str, click.Command]:
@@ -158,7 +138,9 @@ def broken_links(text: str, folder: Path) -> list[str]:
 
 def missing_paths(text: str) -> list[str]:
     """Code spans that name a file or folder of the project that is not there."""
-    written_out = {path.rpartition("/")[2] for path in examples()}
+    # The files that CONTRIBUTING.md writes out (tests/test_stories.py).
+    first = re.findall(r"^# (ghashgen/\S+)$", TEXTS["CONTRIBUTING.md"], re.MULTILINE)
+    written_out = {path.rpartition("/")[2] for path in first}
     paths = [
         span
         for span in SPAN.findall(FENCE.sub("", text))
@@ -220,73 +202,6 @@ def test_readme_prints_one_kernel() -> None:
         result = CliRunner().invoke(verbs()[words[1]], words[2:], catch_exceptions=False)
         assert result.exit_code == 0
         assert "endbr64" in result.output
-
-
-def load(monkeypatch: pytest.MonkeyPatch, folder: Path, package: ModuleType, path: str) -> None:
-    """Let a package see an example's file as if it lay in its folder."""
-    (folder / Path(path).name).write_text(examples()[path], encoding="utf-8")
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
-    importlib.invalidate_caches()
-
-
-@pytest.fixture
-def forgotten() -> Iterator[None]:
-    """Drop the modules of examples afterwards."""
-    yield
-    for path in examples():
-        parent, _, name = path.removesuffix(".py").replace("/", ".").rpartition(".")
-        if sys.modules.pop(f"{parent}.{name}", None):
-            delattr(sys.modules[parent], name)
-
-
-@pytest.mark.usefixtures("forgotten")
-def test_the_example_reduction_is_proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    load(monkeypatch, tmp_path, reduce, "ghashgen/algebra/schemes/reduce/shift1.py")
-    proofs = prove_all("*shift1*", workers=1, max_blocks=3)
-    assert [proof.name for proof in proofs] == [
-        "reduce-shift1-reflected",
-        "aggregate-k-shift1-reflected",
-        "aggregate-winograd-shift1-reflected",
-    ]
-    assert all(proof.ok for proof in proofs)
-
-
-@pytest.mark.usefixtures("forgotten")
-def test_the_example_reduction_fails_as_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    path = "ghashgen/algebra/schemes/reduce/shift1.py"
-    load(monkeypatch, tmp_path, reduce, path)
-    wrong = examples()[path].replace("ops.shr64(lo, 7)", "ops.shr64(lo, 8)")
-    (tmp_path / "shift1.py").write_text(wrong, encoding="utf-8")
-    (proof,) = prove_all("reduce-shift1*", workers=1, max_blocks=1)
-    assert not proof.ok
-    assert proof.detail in TEXTS["CONTRIBUTING.md"]
-
-
-@pytest.mark.usefixtures("forgotten")
-def test_the_example_isa_compiles(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nasm: Tool
-) -> None:
-    load(monkeypatch, tmp_path, isa, "ghashgen/arch/x86_64/sets/avx_movups.py")
-    assert "avx-movups" in isas()
-    theirs, ours = (
-        make(Kernel(name, "k", "clmul1", 2), target(), nasm) for name in ("avx-movups", "avx")
-    )
-    assert "vmovups" in theirs.text
-    assert "vmovups" not in ours.text
-    assert theirs.audit.group.classes == ours.audit.group.classes
-
-
-@pytest.mark.usefixtures("forgotten")
-def test_the_example_syntax_gives_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    load(monkeypatch, tmp_path, syntax, "ghashgen/arch/x86_64/syntax/nasm_upper.py")
-    (snippet,) = (text for text in blocks("CONTRIBUTING.md", "python") if "upper, lower" in text)
-    # Its own assertion is the test.
-    assert "assert upper.text != lower.text and upper.code == lower.code" in snippet
-    exec(compile(snippet, "CONTRIBUTING.md", "exec"), {})
 
 
 @pytest.mark.parametrize("number", range(len(blocks("docs/api.md", "python"))))

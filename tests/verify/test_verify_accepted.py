@@ -5,10 +5,10 @@ import re
 from dataclasses import replace
 
 import pytest
+from helpers.gcm_proving import SMALL, proved, text_of
 from helpers.row_instances import no_table
 from helpers.verify_objects import ASM, assembled
 from iced_x86 import Decoder
-from test_verify_gcm_messages import SMALL, proved, text_of
 
 from ghashgen.check.attack.facts_cases import machine
 from ghashgen.check.attack.forms import RCX

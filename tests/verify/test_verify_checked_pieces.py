@@ -1,19 +1,13 @@
-"""Messages in pieces on the rules: right kernels are proved by certificates that are found, wrong
-ones are not, and neither are right ones by wrong certificates."""
+"""Wrong certificates of right functions for messages in pieces: each is refused."""
 
 import copy
-import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
-import test_verify_gcm_more as more
-import test_verify_gcm_start as starting
-import test_verify_gcm_stream as streams
-import test_verify_gcm_verify as verifying
-from helpers.piece_faults import Edit, edited
-from test_verify_gcm_stream import AVX, text_of
+from helpers.gcm_proving import AVX, text_of
+from helpers.piece_faults import changed
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
@@ -30,103 +24,21 @@ from ghashgen.verify.x86_64.elf import load_image
 ENDS, PIECES = ("start", "finish", "verify"), ("aad", "encrypt_more", "decrypt_more")
 
 
-def stated(kernel: GcmKernel, operation: str, abi: str = "sysv") -> tuple[GcmSpec, GcmFunction]:
+def stated(kernel: GcmKernel, operation: str) -> tuple[GcmSpec, GcmFunction]:
     """Return the statement of one function."""
-    spec = statement(kernel, kernel.name, abi)
+    spec = statement(kernel, kernel.name, "sysv")
     assert isinstance(spec, GcmSpec)
     return spec, next(f for f in spec.functions if f.operation == operation)
 
 
-def searched(
-    kernel: GcmKernel, text: str, operation: str, abi: str = "sysv"
-) -> tuple[Image, dict[str, Any]]:
+def searched(kernel: GcmKernel, text: str, operation: str) -> tuple[Image, dict[str, Any]]:
     """Return the certificates that are found for a function, each of which has been accepted.
 
     Raises:
         Refutation: one is not found.
     """
     image = load_image(assemble_text(find_nasm(), kernel.name, text, "elf64"))
-    return image, find_function(image, *stated(kernel, operation, abi))
-
-
-def require_refused(text: str, operation: str, kernel: GcmKernel = AVX) -> None:
-    with pytest.raises(Refutation):
-        searched(kernel, text, operation)
-
-
-@pytest.mark.parametrize(("kernel", "abi"), more.KERNELS, ids=lambda v: getattr(v, "name", v))
-@pytest.mark.parametrize("operation", [*ENDS, *PIECES])
-def test_a_right_function_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
-    image, found = searched(kernel, text_of(kernel, abi), operation, abi)
-    (certificate,) = json.loads(json.dumps(found)).values()
-    checked = check_function(image, *stated(kernel, operation, abi), certificate)
-    assert checked.way.returns >= 2
-    names = {tuple(one["assertions"]) for one in found.values()}
-    assert names == {("blocks", "loop") if operation in PIECES else LOOPS[operation]}
-
-
-LOOPS = {"start": ("loop0",), "finish": (), "verify": ()}
-
-PAIRS = [
-    pytest.param(operation, kernel, wrong, id=f"{operation}-{name}")
-    for operation, faults in (("start", starting.FAULTS), ("verify", verifying.FAULTS))
-    for kernel, name, wrong, *_ in faults
-]
-
-
-@pytest.mark.parametrize(("operation", "kernel", "wrong"), PAIRS)
-def test_a_wrong_beginning_or_end_is_not_proved(
-    operation: str, kernel: GcmKernel, wrong: Edit
-) -> None:
-    require_refused(
-        edited(kernel.name, text_of(kernel, "sysv"), operation, wrong), operation, kernel
-    )
-
-
-ODD = (
-    "blocks of long IVs in another order",
-    "the first of several blocks is not hashed",
-    "aligned for one stack of four",
-    "aligned for one stack of four, where the tag is right",
-)
-"""Right twins of which the search finds nothing: loops with a second way, and an aligned frame."""
-
-
-@pytest.mark.parametrize(
-    ("operation", "kernel", "twin"),
-    [
-        pytest.param(operation, kernel, twin, id=f"{operation}-{name}")
-        for operation, faults in (("start", starting.FAULTS), ("verify", verifying.FAULTS))
-        for kernel, name, _, twin, *_ in faults
-        if name not in ODD
-    ],
-)
-def test_what_is_right_beside_it_is_proved(operation: str, kernel: GcmKernel, twin: Edit) -> None:
-    searched(kernel, edited(kernel.name, text_of(kernel, "sysv"), operation, twin), operation)
-
-
-@pytest.mark.parametrize("fault", streams.FAULTS)
-def test_a_wrong_finish_is_not_proved(fault: str) -> None:
-    old, new, _ = streams.FAULTS[fault]
-    require_refused(streams.faulty(old, new), "finish")
-
-
-@pytest.mark.parametrize("fault", more.OF_AAD)
-def test_a_wrong_aad_is_not_proved(fault: str) -> None:
-    old, new, _ = more.OF_AAD[fault]
-    require_refused(more.changed("aad", old, new), "aad")
-
-
-@pytest.mark.parametrize("operation", ["decrypt_more", "encrypt_more"])
-@pytest.mark.parametrize("fault", more.OF_TEXT)
-def test_a_wrong_piece_of_text_is_not_proved(fault: str, operation: str) -> None:
-    old, new, _ = more.OF_TEXT[fault]
-    require_refused(more.changed(operation, old, new), operation)
-
-
-def test_in_place_a_piece_that_is_read_behind_its_store_is_not_proved() -> None:
-    new = ".filling_stored_1:\n vpinsrb xmm1, xmm1, [rdx], 0"
-    require_refused(more.changed("decrypt_more", new[:18], new), "decrypt_more")
+    return image, find_function(image, *stated(kernel, operation))
 
 
 RELOADED = (
@@ -137,17 +49,19 @@ RELOADED = (
 @pytest.mark.parametrize(("operation", "at"), [("decrypt", ""), ("decrypt_more", " + 16")])
 def test_one_keystream_for_every_group_is_not_proved(operation: str, at: str) -> None:
     """The counter in memory is that of the entry, in every turn of the loop."""
-    own = text_of(AVX, "sysv").partition(f"\n{AVX.name}_{operation}:\n")[2]
+    own = text_of(AVX).partition(f"\n{AVX.name}_{operation}:\n")[2]
     counter = own.partition(" ; counter, last word first")[0].rpartition("vpshufb     xmm")[2]
     register = counter.partition(",")[0]
     line = RELOADED.format(r=register, at=at, kernel=AVX.name)
     label = ".whole_group:\n" if at else ".group:\n"
-    require_refused(more.changed(operation, label, line.replace(".group:\n", label)), operation)
+    wrong = changed(operation, label, line.replace(".group:\n", label))
+    with pytest.raises(Refutation):
+        searched(AVX, wrong, operation)
 
 
 @cache
 def accepted(operation: str) -> tuple[Image, dict[str, Any]]:
-    return searched(AVX, text_of(AVX, "sysv"), operation)
+    return searched(AVX, text_of(AVX), operation)
 
 
 Named = tuple[str, dict[str, Any]]

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import test_verify_semantics as semantics
 from helpers.cpus import AS_FOUND
+from helpers.row_checking import INSTANCES, checkable, context_of, vectors
 from iced_x86 import Decoder, Instruction
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -132,10 +132,10 @@ def compare(name: str, data: bytes, state: cases.State, *after: object) -> list[
 
 def run(todo: list[tuple[str, bytes, cases.State]], folder: Path) -> list[str]:
     source, blob = folder / "row.asm", folder / "row.bin"
-    source.write_text(native.source(semantics.vectors()))
+    source.write_text(native.source(vectors()))
     nasm = [*find_nasm().command, "-f", "bin", str(source), "-o", str(blob)]
     subprocess.run(nasm, check=True)
-    sent = [(data, semantics.context_of(state), state.memory) for _, data, state in todo]
+    sent = [(data, context_of(state), state.memory) for _, data, state in todo]
     done = subprocess.run(
         [sys.executable, native.__file__, str(blob)],
         input=pickle.dumps(sent),
@@ -197,12 +197,10 @@ def test_a_mistake_in_a_row_would_be_noticed(piece_name: str, other: str, tmp_pa
 
 
 def unchecked() -> list[str]:
-    """Rows without an instance in test_verify_semantics.py and without a piece here."""
+    """Rows without an instance in test_verify_py and without a piece here."""
     here = {i.code for _, data in PIECES for i in instructions(data, 0)}
     return [
-        code_name(code)
-        for code in rows()
-        if code not in here and not semantics.checkable(code, 1, semantics.INSTANCES)
+        code_name(code) for code in rows() if code not in here and not checkable(code, 1, INSTANCES)
     ]
 
 

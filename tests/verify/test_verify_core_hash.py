@@ -1,4 +1,4 @@
-"""Whole kernels by certificates: every flavour, columns, Windows, each beside a wrong twin."""
+"""Whole kernels by certificates: every flavour, and what is said of the state behind the loop."""
 
 import copy
 from collections.abc import Callable
@@ -7,15 +7,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-import test_columns
-import test_win64
 from helpers.compiling import emitted_text
 from helpers.core_checking import accepted, checked, function_of, kernel_object, refusals, spec_of
-from helpers.verify_objects import ASM, assembled
-from test_verify_ahead import FAR, PLANTED, text_of
+from helpers.verify_objects import assembled
 
 from ghashgen.check.proofs import statement
-from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
@@ -54,96 +50,12 @@ def test_every_function_of_every_flavour_is_proved(kernel: Kernel) -> None:
     assert list(refusals(data, stated(kernel, "sysv"))) == []
 
 
-# Columns.
-
-COLUMNS = (
-    *(replace(test_columns.KERNEL, isa=isa) for isa in ("sse", "avx2", "avx512vl", "avx512")),
-    *(replace(test_columns.KERNEL, columns=n) for n in (2, 4, 8)),
-    replace(test_columns.WIDE, fold="end", wipe=True),
-    replace(test_columns.WIDE, blocks=7, order="natural"),
-    replace(test_columns.WIDE, powers="registers", pipeline="ahead"),
-    replace(test_columns.KERNEL, multiply="k", op="polyval", blocks=1),
-)
-
-
-@pytest.mark.parametrize("kernel", COLUMNS, ids=lambda kernel: kernel.name)
-@pytest.mark.parametrize("abi", ["sysv", "win64"])
-def test_a_column_is_proved(kernel: Kernel, abi: str) -> None:
-    data = assembled(emitted_text(kernel, runnable(abi)))
-    assert list(refusals(data, stated(kernel, abi, "column"))) == []
-
-
-@pytest.mark.parametrize("name", sorted(test_columns.FAULTS))
-def test_a_wrong_column_is_refused(name: str) -> None:
-    kernel, change, _ = test_columns.FAULTS[name]
-    before, lines, after = test_columns.parts(emitted_text(kernel, runnable("sysv")), kernel)
-    wrong = assembled(before + change(lines) + after)
-    assert list(refusals(wrong, stated(kernel, "sysv", "column")))
-
-
-@pytest.mark.parametrize("row", [64, 128])
-def test_rows_of_another_length_are_another_statement(row: int) -> None:
-    kernel = test_columns.KERNEL
-    spec = stated(kernel, "sysv", "column")
-    longer = tuple(replace(f, length_multiple=row) for f in spec.functions)
-    data = assembled(emitted_text(kernel, runnable("sysv")))
-    assert list(refusals(data, replace(spec, functions=longer)))
-
-
-# Windows.
-
-
-@pytest.mark.parametrize("kernel", test_win64.KERNELS, ids=lambda kernel: kernel.name)
-def test_a_kernel_for_windows_is_proved(kernel: Kernel) -> None:
-    assert list(refusals(assembled(test_win64.text(kernel)), stated(kernel, "win64"))) == []
-
-
-@pytest.mark.parametrize("name", sorted(test_win64.FAULTS))
-def test_a_wrong_kernel_for_windows_is_refused(name: str) -> None:
-    index, mark, occurrence = test_win64.FAULTS[name]
-    kernel = test_win64.KERNELS[index]
-    source = test_win64.text(kernel)
-    start = source.index(f"{kernel.name}_update:\n")
-    end = source.index("\n.end:", start)
-    body = test_win64.without(source[start:end], mark, occurrence).rstrip("\n")
-    wrong = assembled(source[:start] + body + source[end:])
-    assert list(refusals(wrong, stated(kernel, "win64", "update")))
-
-
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
 def test_a_kernel_of_the_other_convention_is_refused(abi: str) -> None:
     kernel = Kernel("avx", "k", "clmul1", 2)
     other = assembled(emitted_text(kernel, runnable("win64" if abi == "sysv" else "sysv")))
     for function in stated(kernel, abi).functions:
         assert list(refusals(other, stated(kernel, abi, function.operation)))
-
-
-# Loops that carry blocks ahead of the hash.
-
-
-def pipelined(text: str) -> list[str]:
-    """Return why foreign_ghash is not proved."""
-    spec = load_spec(ASM / "foreign.toml")
-    update = tuple(f for f in spec.functions if f.operation == "update")
-    return list(refusals(assembled(text), replace(spec, functions=update)))
-
-
-@pytest.mark.parametrize("name", ["ahead", "far_ahead"])
-def test_a_pipelined_loop_is_proved(name: str) -> None:
-    assert pipelined(text_of(name)) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "occurrence"),
-    [
-        *(("ahead", old, new, k) for old, new, k, _ in PLANTED if "wrong" not in new),
-        *(("far_ahead", old, new, 0) for old, new in FAR),
-    ],
-)
-def test_a_wrong_block_ahead_is_refused(name: str, old: str, new: str, occurrence: int) -> None:
-    parts = text_of(name).split(old)
-    assert len(parts) > occurrence + 1
-    assert pipelined(old.join(parts[: occurrence + 1]) + new + old.join(parts[occurrence + 1 :]))
 
 
 # The assertion behind the loop.

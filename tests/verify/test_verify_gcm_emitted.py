@@ -1,44 +1,15 @@
 """The proof of emitted AES-GCM kernels: key set-up in every set, whole kernels, planted faults."""
 
-from dataclasses import replace
-from functools import cache
-
 import pytest
+from helpers.gcm_proving import WHOLE, proved, text_of
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
-from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.difference import explain
-from ghashgen.verify.prove import THEOREMS, Proof, prove_object
-from ghashgen.verify.statements.gcm import GcmSpec
+from ghashgen.verify.prove import THEOREMS, Proof
 
 SETS = {"sse": 4, "avx": 4, "avx2": 8, "avx512": 16}
 """Instruction set -> blocks of a group."""
-
-WHOLE = GcmKernel(128, "avx", "k", "clmul1", 2, messages=False)
-
-
-@cache
-def text_of(kernel: GcmKernel, abi: str) -> str:
-    return make(kernel, target(abi, "elf64"), find_nasm()).text
-
-
-def proved(
-    kernel: GcmKernel,
-    text: str,
-    operations: tuple[str, ...],
-    abi: str = "sysv",
-) -> Proof:
-    stated: GcmSpec = statement(kernel, kernel.name, abi)
-    chosen = tuple(f for f in stated.functions if f.operation in operations)
-    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    proof = prove_object(elf, replace(stated, functions=chosen))
-    explain(proof.refutation)
-    return proof
 
 
 @pytest.mark.parametrize("isa", SETS)
@@ -47,7 +18,7 @@ def proved(
 def test_key_set_up_is_proved(isa: str, key: int, abi: str) -> None:
     wipe = key != 192
     kernel = GcmKernel(key, isa, "winograd", "clmul1", SETS[isa], wipe=wipe, messages=False)
-    proof = proved(kernel, text_of(kernel, abi), ("init",), abi)
+    proof = proved(kernel, text_of(kernel, abi), "init", abi=abi)
     assert proof.refutation is None, proof.report()
     assert {t.what for t in proof.theorems} == {*THEOREMS, *(["wipe"] if wipe else [])}
 
@@ -55,15 +26,15 @@ def test_key_set_up_is_proved(isa: str, key: int, abi: str) -> None:
 def test_a_kernel_is_proved_whole() -> None:
     operations = ("init", "encrypt", "decrypt")
     assert tuple(f.operation for f in statement(WHOLE, WHOLE.name, "sysv").functions) == operations
-    proof = proved(WHOLE, text_of(WHOLE, "sysv"), operations)
+    proof = proved(WHOLE, text_of(WHOLE), *operations)
     assert proof.refutation is None, proof.report()
 
 
 def faulty(mark: str, old: str, new: str, operation: str) -> Proof:
     """Prove a function in which the first text behind its label is another."""
-    head, label, tail = text_of(WHOLE, "sysv").partition(f"\n{WHOLE.name}_{mark}:\n")
+    head, label, tail = text_of(WHOLE).partition(f"\n{WHOLE.name}_{mark}:\n")
     assert old in tail
-    return proved(WHOLE, head + label + tail.replace(old, new, 1), (operation,))
+    return proved(WHOLE, head + label + tail.replace(old, new, 1), operation)
 
 
 PLANTED = [
@@ -83,9 +54,9 @@ PLANTED = [
 
 @pytest.mark.parametrize(("operation", "old", "new", "said"), PLANTED)
 def test_a_planted_fault_is_refused(operation: str, old: str, new: str, said: str) -> None:
-    head, label, tail = text_of(WHOLE, "sysv").partition(f"\n{WHOLE.name}_{operation}:\n")
+    head, label, tail = text_of(WHOLE).partition(f"\n{WHOLE.name}_{operation}:\n")
     assert old in tail
-    proof = proved(WHOLE, head + label + tail.replace(old, new, 1), (operation,))
+    proof = proved(WHOLE, head + label + tail.replace(old, new, 1), operation)
     assert proof.refutation is not None
     assert proof.refutation.category is Category.FUNCTION
     assert said in str(proof.refutation), str(proof.refutation)

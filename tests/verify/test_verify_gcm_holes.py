@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from helpers.gcm_proving import SMALL, proved, text_of
 from helpers.piece_faults import FUNCTION, MEMORY, OPEN, TIMING, Edit, edited, put
-from test_verify_gcm_messages import SMALL, proved, text_of
 
 from ghashgen.verify.core.refutation import Category, Refutation
 

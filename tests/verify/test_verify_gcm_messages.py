@@ -2,25 +2,21 @@
 
 import re
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
+from helpers.gcm_proving import SMALL, proved, text_of
 from helpers.planting import planted
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.difference import explain
-from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.prove import THEOREMS
 from ghashgen.verify.search.telling import wrong_at
 
-SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)
 SHORT = GcmKernel(128, "avx512", "winograd", "clmul1", 8, short=True)
 NARROW = GcmKernel(128, "avx", "k", "clmul1", 4, short=True)
 TWO = replace(NARROW, isa="avx2")
@@ -41,24 +37,10 @@ KERNELS = [
 FUNCTION, UNSUPPORTED = Category.FUNCTION, Category.UNSUPPORTED
 
 
-@cache
-def text_of(kernel: GcmKernel, abi: str = "sysv") -> str:
-    return make(kernel, target(abi, "elf64"), find_nasm()).text
-
-
-def proved(kernel: GcmKernel, text: str, operation: str, abi: str = "sysv") -> Proof:
-    stated = statement(kernel, kernel.name, abi)
-    chosen = tuple(f for f in stated.functions if f.operation == operation)
-    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    proof = prove_object(elf, replace(stated, functions=chosen))
-    explain(proof.refutation)
-    return proof
-
-
 @pytest.mark.parametrize("operation", ["seal", "open"])
 @pytest.mark.parametrize(("kernel", "abi"), [(SMALL, "sysv"), *KERNELS], ids=lambda x: str(x)[:60])
 def test_a_message_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
-    proof = proved(kernel, text_of(kernel, abi), operation, abi)
+    proof = proved(kernel, text_of(kernel, abi), operation, abi=abi)
     assert proof.refutation is None, proof.report()
     assert {t.what for t in proof.theorems} == {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
 

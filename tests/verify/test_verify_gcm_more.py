@@ -1,21 +1,18 @@
 """The proof of a message's next piece: every set, both conventions, planted faults and designs."""
 
 import re
-from dataclasses import replace
-from functools import cache
 
 import pytest
+from helpers.gcm_proving import AVX, proved, text_of
+from helpers.piece_faults import changed
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.prove import THEOREMS, Proof, prove_object
-from ghashgen.verify.statements.gcm import GcmFunction
+from ghashgen.verify.prove import THEOREMS, prove_object
 
 AAD, ENCRYPT, DECRYPT = PIECES = ("aad", "encrypt_more", "decrypt_more")
 
@@ -26,30 +23,13 @@ KERNELS = (
     (GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False), "sysv"),
     (GcmKernel(256, "avx512", "winograd", "clmul1", 4, streams=True, wipe=True), "sysv"),
 )
-AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, streams=True, messages=False)
-
-
-@cache
-def text_of(kernel: GcmKernel, abi: str) -> str:
-    return make(kernel, target(abi, "elf64"), find_nasm()).text
-
-
-def proved(kernel: GcmKernel, text: str, functions: tuple[str, ...], abi: str = "sysv") -> Proof:
-    """The proof of some functions: the statement of the same kernel with these alone."""
-    stated = statement(replace(kernel, streams=False), kernel.name, abi)
-    known = functions_of(kernel)
-    chosen = tuple(
-        GcmFunction(name, f"{kernel.name}_{name}", known[name].roles) for name in functions
-    )
-    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    return prove_object(elf, replace(stated, functions=chosen))
 
 
 @pytest.mark.parametrize(
     ("kernel", "abi"), KERNELS, ids=lambda value: getattr(value, "name", value)
 )
 def test_pieces_are_proved_from_every_state(kernel: GcmKernel, abi: str) -> None:
-    proof = proved(kernel, text_of(kernel, abi), PIECES, abi)
+    proof = proved(kernel, text_of(kernel, abi), *PIECES, abi=abi)
     assert proof.refutation is None, proof.report()
     wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
     for name in PIECES:
@@ -63,18 +43,8 @@ TOLD = "^(function|unsupported): "
 """What the proof may say instead of a row's words: no certificate is accepted."""
 
 
-def changed(function: str, old: str, new: str, nth: int = 0) -> str:
-    """The kernel's text, one place behind the label of a function changed; NAME is the kernel's."""
-    head, label, tail = text_of(AVX, "sysv").partition(f"\n{AVX.name}_{function}:\n")
-    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old.replace("NAME", AVX.name)))
-    match = list(re.finditer(pattern, tail))[nth]
-    assert match.start() < tail.index("\n.end:"), old
-    fresh = new.replace("NAME", AVX.name).format(**match.groupdict())
-    return head + label + tail[: match.start()] + fresh + tail[match.end() :]
-
-
 def refused(function: str, old: str, new: str, nth: int = 0) -> str:
-    proof = proved(AVX, changed(function, old, new, nth), (function,))
+    proof = proved(AVX, changed(function, old, new, nth), function)
     assert isinstance(proof.refutation, Refutation), "it is proved"
     return f"{proof.refutation.category}: {proof.refutation}"
 
@@ -240,14 +210,14 @@ def test_a_fault_in_text_is_refused(fault: str, function: str) -> None:
 
 
 def test_a_kernel_of_streams_is_proved_whole() -> None:
-    elf = assemble_text(find_nasm(), AVX.name, text_of(AVX, "sysv"), "elf64")
+    elf = assemble_text(find_nasm(), AVX.name, text_of(AVX), "elf64")
     proof = prove_object(elf, statement(AVX, AVX.name, "sysv"))
     assert proof.refutation is None, proof.report()
     assert [f.operation for f in proof.functions] == list(functions_of(AVX))
 
 
 def test_what_was_refused_is_proved_where_it_is_right() -> None:
-    assert proved(AVX, text_of(AVX, "sysv"), PIECES).proved
+    assert proved(AVX, text_of(AVX), *PIECES).proved
     twins = (
         # As what is forgotten, or counts twice, behind the loop.
         (ENCRYPT, "mov rax, [rsi + 64]\n mov [rsi + 64], rax\n vmovdqu [rsi + 16], xmm"),
@@ -258,7 +228,7 @@ def test_what_was_refused_is_proved_where_it_is_right() -> None:
     )
     for function, new in twins:
         text = changed(function, "vmovdqu     [rsi + 16], xmm", new)
-        assert proved(AVX, text, (function,)).proved
+        assert proved(AVX, text, function).proved
 
 
 def test_in_place_a_piece_that_is_read_behind_its_store_is_refused() -> None:

@@ -1,22 +1,15 @@
 """The proof of what begins and ends a message in pieces: every set, both conventions, faults."""
 
 import re
-from dataclasses import replace
-from functools import cache
 
 import pytest
+from helpers.gcm_proving import AVX, proved, text_of
 
-from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
-from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.difference import explain
-from ghashgen.verify.prove import THEOREMS, Proof, prove_object
-from ghashgen.verify.statements.gcm import GcmFunction
+from ghashgen.verify.prove import THEOREMS
 
 KERNELS = (
     GcmKernel(128, "sse", "karatsuba", "shift-xor", 4, streams=True, wipe=True),
@@ -25,30 +18,13 @@ KERNELS = (
     GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False),
     GcmKernel(256, "avx512", "winograd", "clmul1", 16, streams=True, wipe=True),
 )
-AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, streams=True, messages=False)
-
-
-@cache
-def text_of(kernel: GcmKernel, abi: str) -> str:
-    return make(kernel, target(abi, "elf64"), find_nasm()).text
-
-
-def proved(kernel: GcmKernel, text: str, abi: str = "sysv", operation: str = "finish") -> Proof:
-    """The proof of one function alone: the statement of the same kernel without the others."""
-    stated = statement(replace(kernel, streams=False), kernel.name, abi)
-    roles = functions_of(kernel)[operation].roles
-    one = GcmFunction(operation=operation, symbol=f"{kernel.name}_{operation}", parameters=roles)
-    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    proof = prove_object(elf, replace(stated, functions=(one,)))
-    explain(proof.refutation)
-    return proof
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
 @pytest.mark.parametrize("operation", ["start", "finish", "verify"])
 def test_it_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
-    proof = proved(kernel, text_of(kernel, abi), abi, operation)
+    proof = proved(kernel, text_of(kernel, abi), operation, abi=abi)
     assert proof.refutation is None, proof.report()
     wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
     assert {theorem.what for theorem in proof.theorems} == wanted
@@ -74,7 +50,7 @@ FAULTS = {
 
 def faulty(old: str, new: str) -> str:
     """The kernel's text, the first place behind the label of finish changed."""
-    head, label, tail = text_of(AVX, "sysv").partition(f"\n{AVX.name}_finish:\n")
+    head, label, tail = text_of(AVX).partition(f"\n{AVX.name}_finish:\n")
     pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old))
     match = re.search(pattern, tail)
     assert match, old
@@ -85,7 +61,7 @@ def faulty(old: str, new: str) -> str:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_refused(fault: str) -> None:
     old, new, words = FAULTS[fault]
-    refutation = proved(AVX, faulty(old, new)).refutation
+    refutation = proved(AVX, faulty(old, new), "finish").refutation
     assert refutation is not None
     assert refutation.category is Category.FUNCTION, str(refutation)
     assert words in str(refutation)

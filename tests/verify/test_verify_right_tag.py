@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 import pytest
+from helpers.gcm_proving import text_of
 from helpers.open_by_hand import OPEN, SPEC, data
-from test_verify_gcm_emitted import text_of
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement

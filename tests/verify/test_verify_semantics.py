@@ -6,15 +6,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
-from helpers.cpus import AS_FOUND, cpuinfo, features, lacking
-from iced_x86 import CpuidFeature, Decoder, Instruction, OpCodeInfo, OpKind
+from helpers.cpus import AS_FOUND
+from helpers.row_checking import (
+    INSTANCES,
+    REFUSED,
+    checkable,
+    context_of,
+    features_of,
+    runs_here,
+    vectors,
+)
+from iced_x86 import Decoder, Instruction, OpCodeInfo, OpKind
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
-from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child as native
 from ghashgen.check.attack import valued
@@ -28,58 +35,10 @@ from ghashgen.verify.core.term import NotPolynomialError, Term
 from ghashgen.verify.x86_64.machine import GPR_NAMES
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
-CPUINFO = {"SSE3": "pni", "SSE4_2": "sse4_2", "MOVBE": "movbe"}
-"""iced's name of a feature that no kernel needs -> the name in /proc/cpuinfo."""
-
 WIDTHS = {"xmm": 128, "ymm": 256, "zmm": 512}
-
-WIDEST = {"zmm": ("avx512f", "avx512vl", "avx512bw", "avx512dq"), "ymm": ("avx",), "xmm": ()}
-"""What the code around an instruction needs, to load and store registers of each kind."""
-
-INSTANCES = 5
 
 BOCHS_DIFFERS = ("EVEX_VPINSRB",)
 """Forms on which the emulator, not the row, differs from this CPU; no kernel uses them."""
-
-REFUSED = ("EVEX_VEXTRACT", "EVEX_VGF2P8AFFINEQB")
-"""Forms of which masked instances are refused: an extraction to memory, and the affine map, which
-Bochs masks by qword where the manual, and the type of its intrinsic, say by byte."""
-
-
-def vectors() -> str:
-    """The widest vector registers with which instructions can be compared on this CPU."""
-    return next(kind for kind, needs in WIDEST.items() if not lacking(needs))
-
-
-@cache
-def feature_names() -> dict[int, str]:
-    return {getattr(CpuidFeature, n): n for n in dir(CpuidFeature) if n[0].isupper()}
-
-
-def runs_here(needs: list[str]) -> bool:
-    """Whether this CPU can run it with the registers that it works on loaded and stored."""
-    if any(f.startswith("AVX512") for f in needs) and vectors() != "zmm":
-        return False
-    known = {f.lower() for f in needs} & set(FEATURES)
-    return known <= features() and {CPUINFO[f] for f in needs if f in CPUINFO} <= cpuinfo()
-
-
-def features_of(code: int) -> list[str]:
-    found = next(iter(cases.instances(code, 0, 1)), None)
-    return [feature_names()[f] for f in found[0].cpuid_features()] if found else []
-
-
-def checkable(code: int, seed: int, count: int) -> list[tuple[Instruction, bytes]]:
-    """Return `count` instances that the row does not refuse on purpose."""
-    out = []
-    for instruction, data in cases.instances(code, seed, 4 * count):
-        try:
-            step_of(instruction)
-        except Refutation:
-            if code_name(code).startswith(REFUSED) and instruction.has_op_mask:
-                continue
-        out.append((instruction, data))
-    return out[:count]
 
 
 def all_cases(here: bool, count: int) -> Iterator[tuple[Instruction, bytes, cases.State]]:
@@ -89,13 +48,6 @@ def all_cases(here: bool, count: int) -> Iterator[tuple[Instruction, bytes, case
             continue
         for instruction, data in checkable(code, 1, count):
             yield instruction, data, cases.random_state(rng)
-
-
-@lru_cache(maxsize=4)
-def context_of(state: cases.State) -> bytes:
-    words = [*state.gpr, cases.initial_flags(state), *state.mask]
-    head = b"".join(word.to_bytes(8, "little") for word in words).ljust(256, b"\0")
-    return head + b"".join(lane.to_bytes(16, "little") for z in state.vec for lane in z)
 
 
 def compare(
