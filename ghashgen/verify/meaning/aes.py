@@ -142,20 +142,23 @@ class Message:
         read = Blocks(TEXT, "input") if operation in ENCRYPTING else hashed
         self.text = Text(names, self.counters, read, hashed)
 
-        self.aad, so_far = Blocks(AAD, "aad"), ("aad_length", "length")
+        self.aad = Blocks(AAD, "aad")
         order = tuple(blocks for blocks in (self.aad, hashed) if blocks.buffer in self.given)
         self.hashing = Hashing(names, order if operation != "crypt" else ())
-        if self.goes_on:
-            so_far = (AAD_DONE, TEXT_DONE)
-            self.hashing.start = so_far["aad" not in self.given]
-            if "aad" not in self.given:
-                self.hashing.first = partial(stream.padded, ended=not order)
-        else:
+        if not self.goes_on:
             self.hashing.ends = {"input": "length"}
-            self.hashing.first = () if self.begins else self.hashing.first
+        elif "aad" in self.given:
+            self.hashing.start = AAD_DONE
+        else:
+            self.hashing.start = TEXT_DONE
+            self.hashing.first = partial(stream.padded, ended=not order)
+        if self.begins:
+            self.hashing.first = ()
 
-        lengths, mask = Lengths(names, so_far, "x"), lambda state: variable(MASK)
-        self.tag = Tag(lengths, self.hashing, self.initial.mask if self.begins else mask)
+        numbers = ("aad_length", "length") if self.begins else (AAD_DONE, TEXT_DONE)
+        lengths = Lengths(names, numbers, "x")
+        mask = self.initial.mask if self.begins else lambda state: variable(MASK)
+        self.tag = Tag(lengths, self.hashing, mask)
         self.answer = Answer(self.tag, self.text if self.begins else None)
         hooks = (
             (self.initial.lengths.named, self.begins),

@@ -66,8 +66,8 @@ class Left:
     wanted: Form | Number | Sum
     """16 bytes as they stand in memory; a number of 8 bytes; or 16 bytes that are a register, as a
     sum of values times powers of H."""
-    plus: Form = NOTHING
-    """What is added to such a sum, as it stands in memory."""
+    plus: Callable[[], Form] = lambda: NOTHING
+    """Returns what is added to such a sum, as it stands in memory."""
 
 
 @dataclass(frozen=True)

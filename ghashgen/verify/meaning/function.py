@@ -247,7 +247,7 @@ class Function:
                 return
         else:
             lane = self.names.named(self.terms.moves(lane, algebra.register))
-            got = self._form(lane, one.what) ^ one.plus.moves(algebra.register, 128)
+            got = self._form(lane, one.what) ^ one.plus().moves(algebra.register, 128)
             if (found := self.names.sum_of(got)) == wanted:
                 return
             # As a sum it says more than as a polynomial, in which sums may have names.

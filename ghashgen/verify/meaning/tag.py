@@ -29,7 +29,9 @@ class Tag:
         """Return that it is in its buffer."""
         sum_, constant = self.lengths.ended(self.hashing, state)
         memory = self.lengths.names.algebra.memory
-        return Left("tag", 0, "the tag", sum_, constant.moves(memory, 128) ^ self.mask(state))
+        return Left(
+            "tag", 0, "the tag", sum_, lambda: constant.moves(memory, 128) ^ self.mask(state)
+        )
 
     def form(self, state: State, form: Form) -> Form | None:
         """Return its polynomials, in the values that a form has; None: in none of them."""
