@@ -21,6 +21,7 @@ from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.families.gcm import CONTEST as AES_GCM
 from ghashgen.lab.figures import ports
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
+from ghashgen.lab.hosts import PAGE as HOSTS
 from ghashgen.lab.standing import MARK, Standing, load_standings
 from ghashgen.lab.summary import (
     BEGIN,
@@ -39,7 +40,7 @@ from ghashgen.records.records import FOLDER, write_record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
-PAGES = (README, RESULTS)
+PAGES = (README, RESULTS, HOSTS)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(project_root() / FOLDER, tmp_path / FOLDER)
     for page in PAGES:
         shutil.copy(project_root() / page, tmp_path / page)
+    records = Path(HOSTS).with_suffix("")
+    shutil.copytree(project_root() / records, tmp_path / records)
     (tmp_path / "generated").mkdir()
     for name in ("MANIFEST.json", "PROOFS.json"):
         shutil.copy(project_root() / "generated" / name, tmp_path / "generated")
@@ -425,7 +428,7 @@ def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(clone: Path) 
     assert after.kernels == before.kernels - 1
     assert after.theorems < before.theorems
     assert set(after.unrecorded) == {*before.unrecorded, first.kernel}
-    for page in PAGES:
+    for page in (README, RESULTS):
         text = " ".join(blocks(gather(clone))[page].split())
         assert f"`ghashgen prove` proves {after.kernels} kernels" in text
         said = text.partition("No proof is recorded yet of ")[2].partition(": `ghashgen")[0]

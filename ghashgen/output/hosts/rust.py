@@ -12,7 +12,18 @@ from ghashgen.output.hosts.core import key_bits
 from ghashgen.output.hosts.trial import Trial
 from ghashgen.output.maker import LICENCE
 
-_CRATES = "cargo tree --depth 1 --prefix none --edges normal | grep -oE '{names} v[0-9.]+'"
+
+def versions_of(names: str) -> str:
+    """Return the command that prints the versions of crates, given as an expression."""
+    return f"cargo tree --depth 1 --prefix none --edges normal | grep -oE '({names}) v[0-9.]+'"
+
+
+def folder_of(crate: str) -> str:
+    """Return a crate's folder, in the words of the shell; the crate may be a variable."""
+    found = f"cargo metadata --format-version 1 | grep -oE '[^\"]*/'{crate}'-[0-9.]+/Cargo.toml'"
+    return f'"$(dirname "$({found} | head -1)")"'
+
+
 _TESTS = "cargo test --release --no-fail-fast --tests -- --nocapture "
 # After a wrong tag, our buffer is zero where aes-gcm keeps the ciphertext.
 _SKIPPED = "--skip decrypt_in_place_detached_modified"
@@ -24,12 +35,11 @@ TRIAL = Trial(
         "tests/wycheproof.rs": "hosts/rust/wycheproof.rs.j2",
     },
     programs={"cargo": "cargo", "cc": "gcc", "ar": "binutils"},
-    configure='cargo fetch && cp -r "$(dirname "$(cargo metadata --format-version 1 | '
-    'grep -oE \'[^"]*/aes-gcm-[0-9.]+/Cargo.toml\' | head -1)")"/tests . && '
+    configure=f"cargo fetch && cp -r {folder_of('aes-gcm')}/tests . && "
     "rm tests/other_ivlen.rs && "
     "for n in 128 256; do grep -q Aes${n}Gcm ghashgen/src/lib.rs || rm tests/aes${n}gcm.rs; done",
     make="cargo build --release",
-    version=_CRATES.format(names="(rustcrypto|aes-gcm|ring|aws-lc-rs)"),
+    version=versions_of("aes-gcm|ring|aws-lc-rs"),
     tests=(
         f"{_TESTS}{_SKIPPED}",
         "cargo test --release --manifest-path ghashgen/Cargo.toml",
@@ -50,12 +60,19 @@ def _place(file: str) -> str:
     return name if name == LICENCE else f"kernels/{name}"
 
 
-def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
-    """Return also the features of the kernel that asks for the fewest."""
+def features_of(kernels: Sequence[Point], *more: str) -> list[str]:
+    """Return the features of the kernel that asks for the fewest, and others, by Rust's names."""
     least = min((kernel.instruction_set.features for kernel in kernels), key=len)
-    needs = dict.fromkeys((*least, "aesni", "sse4_1"))
-    features = [_OURS.get(name, name) for name in needs]
-    return {**key_bits(kernels), "features": features}
+    return [_OURS.get(name, name) for name in dict.fromkeys((*least, *more))]
+
+
+def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
+    return {
+        **key_bits(kernels),
+        "dispatcher": "gcm_dispatch",
+        "sizes": ("GCM_MAX_CTX_BYTES",),
+        "features": features_of(kernels, "aesni", "sse4_1"),
+    }
 
 
 HOST = replace(
