@@ -71,6 +71,15 @@ ROWS = {
         Row("vmovd.store", "w:m32 r:x", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "store"),
         Row("vpextrb.store", "w:m8 r:x r:i", ("avx512bw",), f"{_SDM}, PEXTRB, EVEX.128", "shuffle"),
         Row("vmovq.out", "w:q r:x", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
+        Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags="", flow=Flow.NEXT),
+        Row("kmovq.load", "w:k r:m64", ("avx512bw",), f"{_SDM}, KMOVQ", "load", flags="", flow=Flow.NEXT),
+        Row("kmovb.out", "w:d r:k", ("avx512dq",), f"{_SDM}, KMOVB", "other", flags=""),
+        Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
+        Row("vmovdqu8.load", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX", "load"),
+        Row("vmovdqu8.store", "w:mv r:km r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "store"),
+        Row("vmovdqu8.masked", "w:v r:kz r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "other"),
+        Row("vpcmpuq", "w:k r:v r:v/mv r:i", _F, f"{_SDM}, VPCMPUQ", "other"),
+        Row("vextracti64x2.store", "w:m128 r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2", "shuffle"),
         Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
 }
@@ -122,6 +131,16 @@ LOWER = {
         store64:        vpextrq.store m a 0
         store32:        vmovd.store m a
         store8:         vpextrb.store m a 0
+        pick_lanes:     vshufi64x2 d a b i
+        store_lane:     vextracti64x2.store m a i
+        mask:           kmovq d a
+        load_mask:      kmovq.load d m
+        load_masked:    vmovdqu8.load d a m
+        store_masked:   vmovdqu8.store m a b
+        masked:         vmovdqu8.masked d a b
+        differing:      vpcmpuq d a b 4
+        mask_bits:      kmovb.out d a
+        gpr_low:        bzhi d a b
     """),
 }
 """Lowering of everything that does not depend on the register width."""

@@ -19,6 +19,8 @@ ROWS = row_table(
     Row("add", "rw:q r:i", (), f"{_SDM}, ADD", "other", flags="w", fuses=True),
     Row("sub", "rw:q r:i", (), f"{_SDM}, SUB", "other", flags="w", fuses=True),
     Row("sub.reg", "rw:q r:q", (), f"{_SDM}, SUB", "other", flags="w", fuses=True),
+    Row("xor.reg", "rw:q r:q", (), f"{_SDM}, XOR", "other", flags="w"),
+    Row("or.reg", "rw:q r:q", (), f"{_SDM}, OR", "other", flags="w"),
     Row("and", "rw:q r:i", (), f"{_SDM}, AND", "other", flags="w", fuses=True),
     Row("shl", "rw:q r:i", (), f"{_SDM}, SAL/SAR/SHL/SHR", "other", flags="w"),
     Row("shr", "rw:q r:i", (), f"{_SDM}, SAL/SAR/SHL/SHR", "other", flags="w"),
@@ -51,6 +53,8 @@ LOWER = lowering("""
     gpr_add:            mov.copy d a; add d i
     gpr_sub:            mov.copy d a; sub d i
     gpr_minus:          mov.copy d a; sub.reg d b
+    gpr_xor:            mov.copy d a; xor.reg d b
+    gpr_or:             mov.copy d a; or.reg d b
     gpr_and:            mov.copy d a; and d i
     gpr_shl:            mov.copy d a; shl d i
     gpr_shr:            mov.copy d a; shr d i

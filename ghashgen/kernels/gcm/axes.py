@@ -45,6 +45,13 @@ SHORT = Axis(
     False,
 )
 
+MANY = Axis(
+    "many",
+    "Also export seal_many: many messages in one call, four side by side. Not proved yet.",
+    lambda: (False, True),
+    False,
+)
+
 SEGMENTS = hash_axes.SEGMENTS
 """Also export hash, power and combine. Threads process segments of a text by encrypt and decrypt,
 each from its own counter block and state 0; these three functions make the whole message's tag.
@@ -52,6 +59,6 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, STREAMS, SEGMENTS, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, STREAMS, SEGMENTS, MANY, SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""
