@@ -75,6 +75,7 @@ ROWS = {
         Row("kmovq.load", "w:k r:m64", ("avx512bw",), f"{_SDM}, KMOVQ", "load", flags="", flow=Flow.NEXT),
         Row("kmovb.out", "w:d r:k", ("avx512dq",), f"{_SDM}, KMOVB", "other", flags=""),
         Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
+        Row("vbroadcasti32x4", "w:v r:kz r:m128", _F, f"{_SDM}, VPBROADCAST, EVEX", "load"),
         Row("vmovdqu8.load", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX", "load"),
         Row("vmovdqu8.store", "w:mv r:km r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "store"),
         Row("vmovdqu8.masked", "w:v r:kz r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "other"),
@@ -137,6 +138,7 @@ LOWER = {
         load_mask:      kmovq.load d m
         load_masked:    vmovdqu8.load d a m
         store_masked:   vmovdqu8.store m a b
+        spread_masked:  vbroadcasti32x4 d a m
         masked:         vmovdqu8.masked d a b
         differing:      vpcmpuq d a b 4
         mask_bits:      kmovb.out d a

@@ -19,13 +19,13 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, RegClass, Slot, VReg
-from ghashgen.kernels.aes.cipher import RoundKeys, inner_rounds
+from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
 from ghashgen.kernels.gcm.parts.params import DONE
 from ghashgen.kernels.gcm.parts.quads import quad, half_sums, quarter_sums, store_lanes
 from ghashgen.kernels.gcm.parts.records import IN_RECORDS, place, read, report
-from ghashgen.kernels.gcm.parts.start import FIRST, twelve_bytes
+from ghashgen.kernels.gcm.parts.start import FIRST
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
 ALL = range(MESSAGES_AT_ONCE)
@@ -52,6 +52,9 @@ class Fours:
         self.acc = [{name: b.register(name, LANES) for name in names} for _ in ALL]
         self.sums = {name: b.register(f"{name}, AAD and lengths", LANES) for name in names}
         self.blocks = [b.register("C", LANES) for _ in ALL]
+        self.states = [b.register("state", LANES) for _ in range(MESSAGES_AT_ONCE + 1)]
+        self.half = self.keys.rounds // 2 + 1
+        self.words = b.mask("mask", b.gpr("gpr_const", 0x7777), note="three words of each block")
         self.mask = b.register("E_K(J_0)", LANES)
         self.ivs = [b.register("IV || 0", LANES) for _ in ALL]
         self.numbers = b.register("numbers", LANES)
@@ -63,34 +66,63 @@ class Fours:
 
     # -- the cipher --------------------------------------------------------------------------
 
-    def first_row(self, record: VReg) -> None:
-        """Record the cipher over J_0 and over the first row, and what to hash of them later."""
+    def started(self, record: VReg, ahead: int = 0) -> None:
+        """Record the first rounds over J_0 and the first row of four messages."""
         b, keys = self.b, self.keys
         b.about("AES")
-        blocks = [twelve_bytes(b, read(b, record, "iv", i), "iv") for i in ALL]
+        ivs = [self._iv(record, ahead + i) for i in ALL]
         k_0 = keys.key(0, LANES)
-        J0 = b.xor(quad(b, blocks, "IV || 0"), b.const_lanes([FIRST] * LANES, "first_numbers"))
+        J0 = quad(b, ivs, "IV || 0")
+        J0 = b.xor(J0, b.const_lanes([FIRST] * LANES, "first_numbers"))
         numbers = b.xor(k_0, b.const_lanes(numbered(2), "numbers_2"), "numbers + k_0")
-        ivs = [b.spread_lane(block, LANES, "IV || 0") for block in blocks]
         states = [b.xor(iv, numbers, "IV || j, + k_0") for iv in ivs]
-        J0, *states = inner_rounds(b, keys, [b.xor(J0, k_0, "+ k_0"), *states])
+        states = self._rounds([b.xor(J0, k_0, "+ k_0"), *states], range(1, self.half))
+        for register, state in zip(self.states, states, strict=True):
+            b.assign(register, state)
+        b.about("")
+
+    def completed(self, record: VReg, ahead: int = 0) -> None:
+        """Record the other rounds, and the text of the first row."""
+        b, keys = self.b, self.keys
+        b.about("AES")
+        J0, *states = self._rounds(self.states, range(self.half, keys.rounds))
         last = keys.last(LANES)
         self._write(
             states,
             last,
-            lambda i: read(b, record, "in", i),
-            lambda i: read(b, record, "out", i),
+            lambda i: read(b, record, "in", ahead + i),
+            lambda i: read(b, record, "out", ahead + i),
         )
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
         b.about("")
+
+    def only_row(self, record: VReg, ahead: int = 0) -> None:
+        """Record which bytes the messages have, if each has a single row."""
+        b = self.b
+        ones = b.gpr("gpr_const64", -1)
+        for i, present in enumerate(self.present):
+            some = b.gpr("gpr_low", ones, read(b, record, "len", ahead + i))
+            b.emit("mask", present, some)
+
+    def _iv(self, record: VReg, i: int) -> VReg:
+        b, iv = self.b, self.b.register("IV || 0", LANES)
+        at = Mem(base=read(b, record, "iv", i), within="iv")
+        b.emit("spread_masked", iv, self.words, at, note="IV || 0")
+        return iv
+
+    def _rounds(self, states: Sequence[VReg], numbers: range) -> list[VReg]:
+        out = [*states]
+        for i in numbers:
+            key = self.keys.key(i, LANES)
+            out = [self.b.aes_round(state, key, f"round {i}") for state in out]
+        return out
 
     def more_rows(self, record: VReg, ahead: int) -> None:
         """Record what the rows after the first need of the group `ahead` records on."""
         b = self.b
         b.emit("copy", self.numbers, b.const_lanes(numbered(2), "numbers_2"))
         for i, iv in enumerate(self.ivs):
-            block = twelve_bytes(b, read(b, record, "iv", ahead + i), "iv")
-            b.assign(iv, b.spread_lane(block, LANES, "IV || 0"))
+            b.assign(iv, self._iv(record, ahead + i))
         for i in ALL:
             b.assign(self.source[i], read(b, record, "in", ahead + i))
             b.assign(self.out[i], read(b, record, "out", ahead + i))
@@ -106,7 +138,7 @@ class Fours:
             b.assign(pointer, b.gpr("gpr_add", pointer, ROW_BYTES))
         numbers = b.xor(self.numbers, keys.key(0, LANES), "numbers + k_0")
         states = [b.xor(iv, numbers, "IV || j, + k_0") for iv in self.ivs]
-        states = inner_rounds(b, keys, states)
+        states = self._rounds(states, range(1, keys.rounds))
         last = keys.last(LANES)
         self._write(states, last, self.source.__getitem__, self.out.__getitem__)
         b.about("")
@@ -191,11 +223,11 @@ class Fours:
             report(b, record, done, ahead + i)
         b.about("")
 
-    def begun(self, record: VReg) -> None:
+    def begun(self, record: VReg, ahead: int = 0) -> None:
         """Record the products of AAD and lengths of the next group, and its powers' places."""
         b = self.b
         b.about("AAD, lengths")
-        pairs = [place(record, "len", i) for i in ALL]
+        pairs = [place(record, "len", ahead + i) for i in ALL]
         lengths = b.shl64(quad(b, pairs), 3, "bits of both lengths")
         once = [
             b.load_spread(key, LANES, "H")
@@ -204,9 +236,9 @@ class Fours:
         ]
         sums = self._products({}, lengths, once)
         ones = b.gpr("gpr_const", (1 << BLOCK_BYTES) - 1)
-        aad = to_register(b, self.hashing, quad(b, [self._aad(record, i, ones) for i in ALL]), "S")
+        aad = to_register(b, self.hashing, quad(b, [self._aad(record, ahead + i, ones) for i in ALL]), "S")
         for i, at in enumerate(self.at):
-            length = read(b, record, "len", i)
+            length = read(b, record, "len", ahead + i)
             rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
             b.assign(at, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end"))
         far = [entries(self.hashing, at, 2) for at in self.at]

@@ -41,57 +41,103 @@ def record_many(
     context, record, left = b.params
     fours = Fours(b, kernel, context, encrypts)
     rows = b.register("rows", cls=RegClass.GPR)
-    group = RECORD_BYTES * MESSAGES_AT_ONCE
+    four = MESSAGES_AT_ONCE
 
     def step() -> None:
+        group = RECORD_BYTES * four
         b.assign(record, b.gpr("gpr_add", record, group, note="the next group"))
-        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), MESSAGES_AT_ONCE))
+        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), four))
 
     put(b, LEFT, left)
     b.label("next")
     left = take(b, LEFT)
     b.branch("equal", left, 0, "done")
-    b.branch("below", left, MESSAGES_AT_ONCE, "one")
-    with b.part("alone"):
+    b.branch("below", left, four, "one")
+    with b.part("first"):
         _rows_of_group(b, kernel, record, rows, encrypts)
         b.emit("jump", Label("fits"))
         b.label("no")
     b.emit("jump", Label("one"))
-    b.label("alone_fits")
-    with b.part("alone"):
-        _masks(b, fours, record, rows)
+    b.label("first_fits")
+    b.branch("not_below", rows, 2, "long")
+    # One row each: three groups at once, in the first rounds, in the last rounds, and hashed.
+    fours.started(record)
+    with b.part("second"):
+        b.branch("below", take(b, LEFT), 2 * four, "no")
+        _single_rows(b, record, encrypts)
+    with fours.stream("begun", 0.3, 1.0):
+        fours.begun(record)
+    with fours.stream("cipher", 0.0, 1.0):
+        fours.only_row(record)
+        fours.completed(record)
+    with fours.stream("start", 0.0, 1.0):
+        fours.started(record, four)
+    step()
+    with b.loop("group"):
+        b.branch("below", take(b, LEFT), 2 * four, "group_no")
+        with b.part("group"):
+            _single_rows(b, record, encrypts)
+        with fours.stream("hash", 0.0, 0.8):
+            fours.finished(record, -four, only=True)
+        with fours.stream("begun", 0.5, 1.0):
+            fours.begun(record)
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.only_row(record)
+            fours.completed(record)
+        with fours.stream("start", 0.0, 1.0):
+            fours.started(record, four)
+        step()
+        b.emit("jump", Label("group"))
+    b.label("group_no")
+    with fours.stream("hash", 0.0, 0.9):
+        fours.finished(record, -four, only=True)
+    with fours.stream("begun", 0.5, 1.0):
+        fours.begun(record)
+    with fours.stream("cipher", 0.0, 1.0):
+        fours.only_row(record)
+        fours.completed(record)
+    b.emit("jump", Label("last"))
+    b.label("second_no")
     with fours.stream("begun", 0.0, 1.0):
         fours.begun(record)
     with fours.stream("cipher", 0.0, 1.0):
-        fours.first_row(record)
+        fours.only_row(record)
+        fours.completed(record)
+    b.label("last")
+    fours.finished(record, 0, only=True)
     step()
-    b.branch("below", rows, 2, "again")
+    b.emit("jump", Label("next"))
+    # More rows each.
+    b.label("long")
+    with b.part("long"):
+        _masks(b, fours, record)
+    with fours.stream("begun", 0.0, 1.0):
+        fours.begun(record)
+    with fours.stream("cipher", 0.0, 1.0):
+        fours.started(record)
+        fours.completed(record)
+    step()
     b.emit("jump", Label("more"))
-    for only in (True, False):
-        name = "group" if only else "rows"
-        with b.loop(name):
-            with fours.stream("hash", 0.0, 0.9):
-                fours.finished(record, -MESSAGES_AT_ONCE, only)
-            with fours.stream("begun", 0.5, 1.0):
-                fours.begun(record)
-            with fours.stream("cipher", 0.0, 1.0):
-                fours.first_row(record)
-            step()
-            b.branch("below", rows, 2, "again")
-            if not only:
-                b.label("more")
-                _more_rows(b, fours, record, rows)
-            else:
-                b.emit("jump", Label("more"))
-                b.label("again")
-            with b.part(name):
-                b.branch("below", take(b, LEFT), MESSAGES_AT_ONCE, "no")
-                _rows_of_group(b, kernel, record, rows, encrypts)
-                _masks(b, fours, record, rows)
-            b.emit("jump", Label(name))
-        b.label(f"{name}_no")
-        fours.finished(record, -MESSAGES_AT_ONCE, only)
-        b.emit("jump", Label("next"))
+    with b.loop("rows"):
+        with fours.stream("hash", 0.0, 0.9):
+            fours.finished(record, -four, only=False)
+        with fours.stream("begun", 0.5, 1.0):
+            fours.begun(record)
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.started(record)
+            fours.completed(record)
+        step()
+        b.label("more")
+        _more_rows(b, fours, record, rows)
+        with b.part("rows"):
+            b.branch("below", take(b, LEFT), four, "no")
+            _rows_of_group(b, kernel, record, rows, encrypts)
+            b.branch("below", rows, 2, "no")
+            _masks(b, fours, record)
+        b.emit("jump", Label("rows"))
+    b.label("rows_no")
+    fours.finished(record, -four, only=False)
+    b.emit("jump", Label("next"))
     b.label("one")
     put(b, RECORD, record)
     one(record)
@@ -120,18 +166,27 @@ def _rows_of_group(
     b.assign(rows, b.gpr("gpr_add", b.gpr("gpr_shr", first, 6), 1, note="rows"))
 
 
-def _masks(b: Builder, fours: Fours, record: VReg, rows: VReg) -> None:
-    """Record which bytes the first row has, and put aside those of the last row."""
+def _single_rows(b: Builder, record: VReg, encrypts: bool) -> None:
+    """Go to `no` unless the group after the next four messages is one of single rows."""
+    for i in ALL:
+        ahead = MESSAGES_AT_ONCE + i
+        b.branch("not_equal", read(b, record, "iv_len", ahead), IV_BYTES, "no")
+        aad = b.gpr("gpr_sub", read(b, record, "aad_len", ahead), 1)
+        b.branch("not_below", aad, 16, "no")
+        length = b.gpr("gpr_sub", read(b, record, "len", ahead), 1)
+        b.branch("not_below", length, ROW_BYTES, "no")
+        if not encrypts:
+            b.branch("not_equal", read(b, record, "tag_len", ahead), 16, "no")
+
+
+def _masks(b: Builder, fours: Fours, record: VReg) -> None:
+    """Put aside which bytes the last rows have; earlier rows are whole."""
     ones = b.gpr("gpr_const64", -1)
     for i in ALL:
         last = b.gpr("gpr_and", b.gpr("gpr_sub", read(b, record, "len", i), 1), ROW_BYTES - 1)
         some = b.gpr("gpr_low", ones, b.gpr("gpr_add", last, 1), note="bytes of the last row")
         put(b, MASKS[i], some)
-        b.emit("mask", fours.present[i], some)
-    b.branch("below", rows, 2, "one_row")
-    for present in fours.present:
-        b.emit("mask", present, ones)
-    b.label("one_row")
+        b.emit("mask", fours.present[i], ones)
 
 
 def _more_rows(b: Builder, fours: Fours, record: VReg, rows: VReg) -> None:

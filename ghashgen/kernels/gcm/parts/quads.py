@@ -21,14 +21,15 @@ def picked(b: Builder, one: VReg, two: VReg, lanes: int, note: str = "") -> VReg
 
 def quad(b: Builder, blocks: Sequence[Value], note: str = "") -> VReg:
     """Record four blocks as the lanes of a register."""
-    first, second, third, fourth = blocks
-    low = b.insert_lane(_loaded(b, first), 1, second, 2)
-    high = b.insert_lane(_loaded(b, third), 1, fourth, 2)
+    low, high = (
+        b.insert_lane(_two_lanes(b, one), 1, two if isinstance(two, Mem) else b.first_lane(two), 2)
+        for one, two in (blocks[:2], blocks[2:])
+    )
     return picked(b, low, high, LOW, note)
 
 
-def _loaded(b: Builder, block: Value) -> VReg:
-    return b.load(block) if isinstance(block, Mem) else block
+def _two_lanes(b: Builder, block: Value) -> VReg:
+    return b.load(block) if isinstance(block, Mem) else b.first_lanes(block, 2)
 
 
 def half_sums(b: Builder, one: VReg, two: VReg) -> VReg:
