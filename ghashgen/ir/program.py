@@ -351,6 +351,7 @@ CODES: Mapping[str, Code] = {
     "load_masked": Code("wrm", "the bytes of the mask, zeros elsewhere; no other byte is accessed"),
     "spread_masked": Code("wrm", "the 4-byte words of the mask of 16 bytes, repeated", memory=16),
     "store_masked": Code("mrr", "the bytes of the mask; no other byte is accessed"),
+    "shuffle_masked": Code("wrrr", "shuffle_bytes, zeros outside the mask"),
     "masked": Code("wrr", "the bytes of the mask, zeros elsewhere"),
     "differing": Code("wrr", "in a mask register: the 64-bit parts in which a and b differ"),
     "mask_bits": Code("wr", "a mask register's low 8 bits, in a general register"),

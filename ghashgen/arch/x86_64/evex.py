@@ -78,6 +78,7 @@ ROWS = {
         Row("vbroadcasti32x4", "w:v r:kz r:m128", _F, f"{_SDM}, VPBROADCAST, EVEX", "load"),
         Row("vmovdqu8.load", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX", "load"),
         Row("vmovdqu8.store", "w:mv r:km r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "store"),
+        Row("vpshufb.masked", "w:v r:kz r:v r:v/mv", _BW, f"{_SDM}, PSHUFB, EVEX", "shuffle"),
         Row("vmovdqu8.masked", "w:v r:kz r:v", _BW, f"{_SDM}, MOVDQU8, EVEX", "other"),
         Row("vpcmpuq", "w:k r:v r:v/mv r:i", _F, f"{_SDM}, VPCMPUQ", "other"),
         Row("vextracti64x2.store", "w:m128 r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2", "shuffle"),
@@ -139,6 +140,7 @@ LOWER = {
         load_masked:    vmovdqu8.load d a m
         store_masked:   vmovdqu8.store m a b
         spread_masked:  vbroadcasti32x4 d a m
+        shuffle_masked: vpshufb.masked d a b c
         masked:         vmovdqu8.masked d a b
         differing:      vpcmpuq d a b 4
         mask_bits:      kmovb.out d a

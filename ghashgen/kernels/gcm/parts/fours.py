@@ -96,14 +96,6 @@ class Fours:
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
         b.about("")
 
-    def only_row(self, record: VReg, ahead: int = 0) -> None:
-        """Record which bytes the messages have, if each has a single row."""
-        b = self.b
-        ones = b.gpr("gpr_const64", -1)
-        for i, present in enumerate(self.present):
-            some = b.gpr("gpr_low", ones, read(b, record, "len", ahead + i))
-            b.emit("mask", present, some)
-
     def _iv(self, record: VReg, i: int) -> VReg:
         b, iv = self.b, self.b.register("IV || 0", LANES)
         at = Mem(base=read(b, record, "iv", i), within="iv")
@@ -160,11 +152,15 @@ class Fours:
             place_ = self._text(out(i))
             b.emit("store_masked", place_, self.present[i], written[i], note="written")
         for i, C in enumerate(written if self.encrypts else given):
-            if self.encrypts:
-                padded = b.register("C", LANES)
-                b.emit("masked", padded, self.present[i], C, note="zero-padded")
-                C = padded
-            b.assign(self.blocks[i], to_register(b, self.hashing, C, "C"))
+            b.assign(self.blocks[i], self.padded(i, C))
+
+    def padded(self, i: int, C: VReg) -> VReg:
+        """Record ciphertext in register form, zero-padded."""
+        b = self.b
+        if self.encrypts:
+            whole, C = C, b.register("C", LANES)
+            b.emit("masked", C, self.present[i], whole, note="zero-padded")
+        return to_register(b, self.hashing, C, "C")
 
     def _masked(self, i: int, source: Mem) -> VReg:
         given = self.b.register("text", LANES)
@@ -189,8 +185,11 @@ class Fours:
         b.about("")
 
     def _hashed(self, i: int, acc: Mapping[str, Value]) -> Mapping[str, Value]:
-        keys = entries(self.hashing, self.at[i], 1)
-        return self._products(acc, self.blocks[i], keys)
+        return self._products(acc, self.blocks[i], self.row_keys(i))
+
+    def row_keys(self, i: int) -> Sequence[Value]:
+        """Return the powers for a row of a message."""
+        return entries(self.hashing, self.at[i], 1)
 
     def cleared(self) -> None:
         """Record empty sums, for the rows to come."""
@@ -236,7 +235,8 @@ class Fours:
         ]
         sums = self._products({}, lengths, once)
         ones = b.gpr("gpr_const", (1 << BLOCK_BYTES) - 1)
-        aad = to_register(b, self.hashing, quad(b, [self._aad(record, ahead + i, ones) for i in ALL]), "S")
+        aad = quad(b, [self._aad(record, ahead + i, ones) for i in ALL])
+        aad = to_register(b, self.hashing, aad, "S")
         for i, at in enumerate(self.at):
             length = read(b, record, "len", ahead + i)
             rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, RegClass, Slot, VReg
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
+from ghashgen.kernels.gcm.parts.alike import Alike
 from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
 from ghashgen.kernels.gcm.parts.start import IV_BYTES
@@ -39,7 +40,7 @@ def record_many(
 ) -> None:
     """Record the whole function. `one` records a message by itself, given its record."""
     context, record, left = b.params
-    fours = Fours(b, kernel, context, encrypts)
+    fours, alike = (kind(b, kernel, context, encrypts) for kind in (Fours, Alike))
     rows = b.register("rows", cls=RegClass.GPR)
     four = MESSAGES_AT_ONCE
 
@@ -60,57 +61,14 @@ def record_many(
     b.emit("jump", Label("one"))
     b.label("first_fits")
     b.branch("not_below", rows, 2, "long")
-    # One row each: three groups at once, in the first rounds, in the last rounds, and hashed.
-    fours.started(record)
-    with b.part("second"):
-        b.branch("below", take(b, LEFT), 2 * four, "no")
-        _single_rows(b, record, encrypts)
-    with fours.stream("begun", 0.3, 1.0):
-        fours.begun(record)
-    with fours.stream("cipher", 0.0, 1.0):
-        fours.only_row(record)
-        fours.completed(record)
-    with fours.stream("start", 0.0, 1.0):
-        fours.started(record, four)
-    step()
-    with b.loop("group"):
-        b.branch("below", take(b, LEFT), 2 * four, "group_no")
-        with b.part("group"):
-            _single_rows(b, record, encrypts)
-        with fours.stream("hash", 0.0, 0.8):
-            fours.finished(record, -four, only=True)
-        with fours.stream("begun", 0.5, 1.0):
-            fours.begun(record)
-        with fours.stream("cipher", 0.0, 1.0):
-            fours.only_row(record)
-            fours.completed(record)
-        with fours.stream("start", 0.0, 1.0):
-            fours.started(record, four)
-        step()
-        b.emit("jump", Label("group"))
-    b.label("group_no")
-    with fours.stream("hash", 0.0, 0.9):
-        fours.finished(record, -four, only=True)
-    with fours.stream("begun", 0.5, 1.0):
-        fours.begun(record)
-    with fours.stream("cipher", 0.0, 1.0):
-        fours.only_row(record)
-        fours.completed(record)
-    b.emit("jump", Label("last"))
-    b.label("second_no")
-    with fours.stream("begun", 0.0, 1.0):
-        fours.begun(record)
-    with fours.stream("cipher", 0.0, 1.0):
-        fours.only_row(record)
-        fours.completed(record)
-    b.label("last")
-    fours.finished(record, 0, only=True)
-    step()
+    with b.part("alike"):
+        alike.shape(record, "no")
+    _alike(b, alike, record, step)
     b.emit("jump", Label("next"))
-    # More rows each.
+    b.label("alike_no")
     b.label("long")
     with b.part("long"):
-        _masks(b, fours, record)
+        _masks(b, fours, record, rows)
     with fours.stream("begun", 0.0, 1.0):
         fours.begun(record)
     with fours.stream("cipher", 0.0, 1.0):
@@ -128,12 +86,14 @@ def record_many(
             fours.completed(record)
         step()
         b.label("more")
+        fours.cleared()
+        b.branch("below", rows, 2, "again")
         _more_rows(b, fours, record, rows)
+        b.label("again")
         with b.part("rows"):
             b.branch("below", take(b, LEFT), four, "no")
             _rows_of_group(b, kernel, record, rows, encrypts)
-            b.branch("below", rows, 2, "no")
-            _masks(b, fours, record)
+            _masks(b, fours, record, rows)
         b.emit("jump", Label("rows"))
     b.label("rows_no")
     fours.finished(record, -four, only=False)
@@ -166,34 +126,65 @@ def _rows_of_group(
     b.assign(rows, b.gpr("gpr_add", b.gpr("gpr_shr", first, 6), 1, note="rows"))
 
 
-def _single_rows(b: Builder, record: VReg, encrypts: bool) -> None:
-    """Go to `no` unless the group after the next four messages is one of single rows."""
-    for i in ALL:
-        ahead = MESSAGES_AT_ONCE + i
-        b.branch("not_equal", read(b, record, "iv_len", ahead), IV_BYTES, "no")
-        aad = b.gpr("gpr_sub", read(b, record, "aad_len", ahead), 1)
-        b.branch("not_below", aad, 16, "no")
-        length = b.gpr("gpr_sub", read(b, record, "len", ahead), 1)
-        b.branch("not_below", length, ROW_BYTES, "no")
-        if not encrypts:
-            b.branch("not_equal", read(b, record, "tag_len", ahead), 16, "no")
+def _alike(b: Builder, alike: Alike, record: VReg, step: Callable[[], None]) -> None:
+    """Record groups of one shape: one in its first rounds, one in its last, one hashed."""
+    four = MESSAGES_AT_ONCE
+
+    def cipher(more: bool) -> None:
+        with alike.stream("begun", 0.4, 1.0):
+            alike.begun(record)
+        with alike.stream("cipher", 0.0, 1.0):
+            alike.completed(record)
+        if more:
+            with alike.stream("start", 0.0, 1.0):
+                alike.started(record, four)
+
+    def hashed() -> None:
+        with alike.stream("hash", 0.0, 0.8):
+            alike.finished(record, -four, only=True)
+
+    alike.started(record)
+    with b.part("second"):
+        b.branch("below", take(b, LEFT), 2 * four, "no")
+        alike.like(record, four, "no")
+    cipher(more=True)
+    step()
+    with b.loop("group"):
+        b.branch("below", take(b, LEFT), 2 * four, "no_more")
+        alike.like(record, four, "no_more")
+        hashed()
+        cipher(more=True)
+        step()
+        b.emit("jump", Label("group"))
+    b.label("no_more")
+    hashed()
+    cipher(more=False)
+    b.emit("jump", Label("last"))
+    b.label("second_no")
+    cipher(more=False)
+    b.label("last")
+    alike.finished(record, 0, only=True)
+    step()
 
 
-def _masks(b: Builder, fours: Fours, record: VReg) -> None:
-    """Put aside which bytes the last rows have; earlier rows are whole."""
+def _masks(b: Builder, fours: Fours, record: VReg, rows: VReg) -> None:
+    """Record which bytes the first rows have, and put aside those of the last rows."""
     ones = b.gpr("gpr_const64", -1)
     for i in ALL:
         last = b.gpr("gpr_and", b.gpr("gpr_sub", read(b, record, "len", i), 1), ROW_BYTES - 1)
         some = b.gpr("gpr_low", ones, b.gpr("gpr_add", last, 1), note="bytes of the last row")
         put(b, MASKS[i], some)
-        b.emit("mask", fours.present[i], ones)
+        b.emit("mask", fours.present[i], some)
+    b.branch("below", rows, 2, "one_row")
+    for present in fours.present:
+        b.emit("mask", present, ones)
+    b.label("one_row")
 
 
 def _more_rows(b: Builder, fours: Fours, record: VReg, rows: VReg) -> None:
     """Record the rows after the first one, of the group before `record`."""
     put(b, RECORD, record)
     fours.more_rows(record, -MESSAGES_AT_ONCE)
-    fours.cleared()
     b.label("row")
     b.assign(rows, b.gpr("gpr_sub", rows, 1))
     b.branch("not_equal", rows, 1, "whole")
