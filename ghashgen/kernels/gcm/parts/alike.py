@@ -10,7 +10,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, RegClass, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.fours import ALL, LANES, ROW_BYTES, Fours
+from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours
 from ghashgen.kernels.gcm.parts.quads import quad
 from ghashgen.kernels.gcm.parts.records import place, read
 from ghashgen.kernels.gcm.parts.start import IV_BYTES
@@ -35,30 +35,26 @@ class Alike(Fours):
         names = self.hashing.multiplier.entries
         self.present = [self.present[0]] * len(ALL)
         self.swapped, self.aad = (b.register(name, cls=RegClass.MASK) for name in ("C", "AAD"))
-        self.row = [b.register(f"{name} of the text", LANES) for name in names]
         self.far = [b.register(f"{name} of the AAD", LANES) for name in names]
         self.lengths = {name: b.register(f"{name} of the lengths", LANES) for name in self.sums}
         self.words_of = [
             (word, b.register(word, cls=RegClass.GPR)) for word in ("len", "aad_len")
         ]
+        self.begin = b.register("begin", cls=RegClass.GPR)
 
-    def shape(self, record: VReg, no: str) -> None:
+    def shape(self, record: VReg, rows: VReg, no: str) -> None:
         """Record the shape of the first message of a group; go to `no` if another has another."""
         b = self.b
         for word, register in self.words_of:
             b.assign(register, read(b, record, word))
-        self.like(record, 0, no)
-        ones = b.gpr("gpr_const64", -1)
+        self._like(record, ALL[1:], no)
         (_, length), (_, aad_length) = self.words_of
-        b.emit("mask", self.present[0], b.gpr("gpr_low", ones, length))
-        b.emit("mask", self.aad, b.gpr("gpr_low", ones, aad_length))
-        table = b.gpr("gpr_address", b.const_bytes(SWAPPED, "swapped_masks"))
-        b.emit("load_mask", self.swapped, Mem(base=table, index=length, scale=8))
+        self.row_masks(length)
+        b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
-        at = b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
-        near, far = entries(self.hashing, self.context, 1), entries(self.hashing, at, 2)
-        for register, key in zip(self.row, entries(self.hashing, at, 1), strict=True):
-            b.emit("copy", register, key, note="H^(m+1) …")
+        b.assign(self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end"))
+        self.first_keys()
+        near, far = entries(self.hashing, self.context, 1), entries(self.hashing, self.begin, 2)
         for register, key in zip(self.far, far, strict=True):
             b.assign(register, self._spread(key))
         pair = b.load_spread(place(record, "len"), LANES, "both lengths")
@@ -67,25 +63,45 @@ class Alike(Fours):
         for name, register in self.lengths.items():
             b.assign(register, products[name])
 
+    def row_masks(self, length: VReg) -> None:
+        """Record which bytes the row has."""
+        b = self.b
+        b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
+        b.emit("load_mask", self.swapped, self._swapped(length))
+
+    def first_keys(self) -> None:
+        """Record the powers for the row."""
+        b = self.b
+        names = self.hashing.multiplier.entries
+        self.row = [b.register(f"{name} of the text", LANES) for name in names]
+        for register, key in zip(self.row, entries(self.hashing, self.begin, 1), strict=True):
+            b.emit("copy", register, key, note="H^(m+1) …")
+
+    def _swapped(self, count: VReg) -> Mem:
+        table = self.b.gpr("gpr_address", self.b.const_bytes(SWAPPED, "swapped_masks"))
+        return Mem(base=table, index=count, scale=8)
+
     def _spread(self, key: Value) -> VReg:
         assert isinstance(key, Mem)
         return self.b.load_spread(key, LANES)
 
-    def like(self, record: VReg, ahead: int, no: str) -> None:
-        """Go to `no` unless the group `ahead` records on has this shape."""
+    def fits(self, record: VReg, rows: VReg, no: str) -> None:
+        """Go to `no` unless the next group has this shape."""
+        b = self.b
+        self._like(record, ALL, no)
+        for i in ALL:
+            b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
+            if not self.encrypts:
+                b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+
+    def _like(self, record: VReg, which: Sequence[int], no: str) -> None:
         b = self.b
         differs = b.gpr("gpr_const", 0)
-        for i in ALL:
+        for i in which:
             for word, register in self.words_of:
-                if i or ahead:
-                    other = b.gpr("gpr_xor", read(b, record, word, ahead + i), register)
-                    differs = b.gpr("gpr_or", differs, other)
+                other = b.gpr("gpr_xor", read(b, record, word, i), register)
+                differs = b.gpr("gpr_or", differs, other)
         b.branch("not_equal", differs, 0, no)
-        if ahead:
-            for i in ALL:
-                b.branch("not_equal", read(b, record, "iv_len", ahead + i), IV_BYTES, no)
-                if not self.encrypts:
-                    b.branch("not_equal", read(b, record, "tag_len", ahead + i), BLOCK_BYTES, no)
 
     def padded(self, i: int, C: VReg) -> VReg:
         """Record ciphertext in register form, zero-padded."""
@@ -93,17 +109,17 @@ class Alike(Fours):
         self.b.emit("shuffle_masked", out, self.swapped, C, swap, note="C, zero-padded")
         return out
 
-    def row_keys(self, i: int) -> Sequence[Value]:
-        """Return the powers for the row of a message."""
-        return self.row
+    def row_keys(self) -> Sequence[Sequence[Value]]:
+        """Return the powers for the row of each message."""
+        return [self.row] * len(ALL)
 
-    def begun(self, record: VReg, ahead: int = 0) -> None:
+    def begun(self, record: VReg) -> None:
         """Record the products of AAD, with those of the lengths."""
         b = self.b
         b.about("AAD")
         blocks = []
         for i in ALL:
-            at = Mem(base=read(b, record, "aad", ahead + i), within="aad")
+            at = Mem(base=read(b, record, "aad", i), within="aad")
             blocks.append(b.register("AAD"))
             b.emit("load_masked", blocks[i], self.aad, at, note="AAD")
         S = to_register(b, self.hashing, quad(b, blocks), "S")
@@ -111,3 +127,49 @@ class Alike(Fours):
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
+
+
+class AlikeRows(Alike):
+    """The same for messages of several rows each."""
+
+    def row_masks(self, length: VReg) -> None:
+        """Put aside which bytes the last row has; the others are whole."""
+        b = self.b
+        last = b.gpr("gpr_and", b.gpr("gpr_sub", length, 1), ROW_BYTES - 1)
+        last = b.gpr("gpr_add", last, 1, note="bytes of the last row")
+        ones = b.gpr("gpr_const64", -1)
+        b.emit("gpr_store64", MASKS[0], b.gpr("gpr_low", ones, last))
+        b.emit("gpr_store64", MASKS[1], b.gpr("gpr_load64", self._swapped(last)))
+        self._whole()
+
+    def _whole(self) -> None:
+        ones = self.b.gpr("gpr_const64", -1)
+        for mask in (self.present[0], self.swapped):
+            self.b.emit("mask", mask, ones)
+
+    def last_masks(self) -> None:
+        """Record which bytes the last row has."""
+        for mask, slot in zip((self.present[0], self.swapped), MASKS[:2], strict=True):
+            self.b.emit("load_mask", mask, slot)
+
+    def first_keys(self) -> None:
+        """Leave the powers of the text in memory."""
+
+    def fits(self, record: VReg, rows: VReg, no: str) -> None:
+        """Go to `no` unless the next group has this shape."""
+        super().fits(record, rows, no)
+        self._whole()
+
+    def row_keys(self) -> Sequence[Sequence[Value]]:
+        """Record the powers for the row of each message."""
+        keys = entries(self.hashing, self.at[0], 1)
+        return [[self.b.load(key, "H^(m+1) …", LANES) for key in keys if isinstance(key, Mem)]] * 4
+
+    def row_done(self) -> None:
+        """Record the place of the next row's powers."""
+        self.b.assign(self.at[0], self.b.gpr("gpr_add", self.at[0], ROW_BYTES))
+
+    def begun(self, record: VReg) -> None:
+        """Record the products of AAD, with those of the lengths."""
+        super().begun(record)
+        self.b.assign(self.at[0], self.begin)

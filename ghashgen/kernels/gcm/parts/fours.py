@@ -24,21 +24,44 @@ from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
 from ghashgen.kernels.gcm.parts.params import DONE
 from ghashgen.kernels.gcm.parts.quads import quad, half_sums, quarter_sums, store_lanes
-from ghashgen.kernels.gcm.parts.records import IN_RECORDS, place, read, report
-from ghashgen.kernels.gcm.parts.start import FIRST
+from ghashgen.kernels.gcm.parts.records import place, read, report
+from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
 ALL = range(MESSAGES_AT_ONCE)
 LANES = 4
 ROW_BYTES = BLOCK_BYTES * LANES
 
-MASKS = tuple(Slot(3 + i) for i in ALL)
+MASKS = tuple(Slot(1 + i) for i in ALL)
 """Stack slots: which bytes of its last row a message has."""
 
 
 def numbered(first: int) -> list[int]:
     """Return a register's counters from `first`, as a block has them: in its last four bytes."""
     return [int.from_bytes(bytes(12) + (first + i).to_bytes(4, "big"), "little") for i in range(4)]
+
+
+def most_rows(kernel: GcmKernel) -> int:
+    """Return the rows of the longest message in a group: its powers are in the table."""
+    return (kernel.layout.top - 2) // LANES
+
+
+def rows_of_group(
+    b: Builder, kernel: GcmKernel, record: VReg, rows: VReg, encrypts: bool, no: str
+) -> None:
+    """Record the number of rows of the next four messages; go to `no` if they make no group."""
+    for i in ALL:
+        b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
+        aad = b.gpr("gpr_sub", read(b, record, "aad_len", i), 1)
+        b.branch("not_below", aad, BLOCK_BYTES, no)
+        if not encrypts:
+            b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
+    first = b.gpr("gpr_sub", read(b, record, "len"), 1)
+    b.branch("not_below", first, ROW_BYTES * most_rows(kernel), no)
+    for i in ALL[1:]:
+        other = b.gpr("gpr_sub", read(b, record, "len", i), 1)
+        b.branch("not_below", b.gpr("gpr_xor", other, first), ROW_BYTES, no)
+    b.assign(rows, b.gpr("gpr_add", b.gpr("gpr_shr", first, 6), 1, note="rows"))
 
 
 class Fours:
@@ -52,46 +75,75 @@ class Fours:
         self.acc = [{name: b.register(name, LANES) for name in names} for _ in ALL]
         self.sums = {name: b.register(f"{name}, AAD and lengths", LANES) for name in names}
         self.blocks = [b.register("C", LANES) for _ in ALL]
-        self.states = [b.register("state", LANES) for _ in range(MESSAGES_AT_ONCE + 1)]
-        self.half = self.keys.rounds // 2 + 1
-        self.words = b.mask("mask", b.gpr("gpr_const", 0x7777), note="three words of each block")
         self.mask = b.register("E_K(J_0)", LANES)
         self.ivs = [b.register("IV || 0", LANES) for _ in ALL]
         self.numbers = b.register("numbers", LANES)
+        self.white = [b.register(f"numbers from {first}, + k_0", LANES) for first in (1, 2)]
         self.at = [b.register("at", cls=RegClass.GPR) for _ in ALL]
         """The context, less 16 bytes for each block that is left: H^(m+1) stands where H would."""
         self.present = [b.register("present", cls=RegClass.MASK) for _ in ALL]
+        self.words = b.register("words", cls=RegClass.MASK)
         self.source = [b.register("in", cls=RegClass.GPR) for _ in ALL]
         self.out = [b.register("out", cls=RegClass.GPR) for _ in ALL]
 
+    # -- the shape of a group ----------------------------------------------------------------
+
+    def shape(self, record: VReg, rows: VReg, no: str) -> None:
+        """Record what the first group needs; go to `no` if it is not of this kind."""
+        self.masks(record, rows)
+
+    def fits(self, record: VReg, rows: VReg, no: str) -> None:
+        """Record what the next group needs; go to `no` if it does not follow on."""
+        rows_of_group(self.b, self.kernel, record, rows, self.encrypts, no)
+        with self.b.part("next"):
+            self.masks(record, rows)
+
+    def masks(self, record: VReg, rows: VReg) -> None:
+        """Record which bytes the first rows have, and put aside those of the last rows."""
+        b = self.b
+        ones = b.gpr("gpr_const64", -1)
+        for i, present in enumerate(self.present):
+            last = b.gpr("gpr_and", b.gpr("gpr_sub", read(b, record, "len", i), 1), ROW_BYTES - 1)
+            some = b.gpr("gpr_low", ones, b.gpr("gpr_add", last, 1), note="bytes of the last row")
+            b.emit("gpr_store64", MASKS[i], some)
+            b.emit("mask", present, some)
+        b.branch("below", rows, 2, "one_row")
+        for present in self.present:
+            b.emit("mask", present, ones)
+        b.label("one_row")
+
+    def last_masks(self) -> None:
+        """Record which bytes the last rows have."""
+        for present, slot in zip(self.present, MASKS, strict=True):
+            self.b.emit("load_mask", present, slot)
+
+    def load_constants(self, held: int) -> None:
+        """Record what stays in registers from group to group; `held` round keys are part of it."""
+        b = self.b
+        self.keys = RoundKeys(b, self.kernel, self.context, held)
+        b.emit("mask", self.words, b.gpr("gpr_const", 0x7777), note="three words of each block")
+        k_0 = self.keys.key(0, LANES)
+        ones = b.const_lanes([FIRST] * LANES, "first_numbers")
+        b.assign(self.white[0], b.xor(k_0, ones, "numbers of J_0, + k_0"))
+        numbers = b.const_lanes(numbered(2), "numbers_2")
+        b.assign(self.white[1], b.xor(k_0, numbers, "numbers, + k_0"))
+
     # -- the cipher --------------------------------------------------------------------------
 
-    def started(self, record: VReg, ahead: int = 0) -> None:
-        """Record the first rounds over J_0 and the first row of four messages."""
+    def first_row(self, record: VReg) -> None:
+        """Record the cipher over J_0 and the first row of four messages."""
         b, keys = self.b, self.keys
         b.about("AES")
-        ivs = [self._iv(record, ahead + i) for i in ALL]
-        k_0 = keys.key(0, LANES)
-        J0 = quad(b, ivs, "IV || 0")
-        J0 = b.xor(J0, b.const_lanes([FIRST] * LANES, "first_numbers"))
-        numbers = b.xor(k_0, b.const_lanes(numbered(2), "numbers_2"), "numbers + k_0")
-        states = [b.xor(iv, numbers, "IV || j, + k_0") for iv in ivs]
-        states = self._rounds([b.xor(J0, k_0, "+ k_0"), *states], range(1, self.half))
-        for register, state in zip(self.states, states, strict=True):
-            b.assign(register, state)
-        b.about("")
-
-    def completed(self, record: VReg, ahead: int = 0) -> None:
-        """Record the other rounds, and the text of the first row."""
-        b, keys = self.b, self.keys
-        b.about("AES")
-        J0, *states = self._rounds(self.states, range(self.half, keys.rounds))
+        ivs = [self._iv(record, i) for i in ALL]
+        J0 = b.xor(quad(b, ivs, "IV || 0"), self.white[0], "J_0 + k_0")
+        states = [b.xor(iv, self.white[1], "IV || j, + k_0") for iv in ivs]
+        J0, *states = self._rounds([J0, *states])
         last = keys.last(LANES)
         self._write(
             states,
             last,
-            lambda i: read(b, record, "in", ahead + i),
-            lambda i: read(b, record, "out", ahead + i),
+            lambda i: read(b, record, "in", i),
+            lambda i: read(b, record, "out", i),
         )
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
         b.about("")
@@ -102,9 +154,9 @@ class Fours:
         b.emit("spread_masked", iv, self.words, at, note="IV || 0")
         return iv
 
-    def _rounds(self, states: Sequence[VReg], numbers: range) -> list[VReg]:
+    def _rounds(self, states: Sequence[VReg]) -> list[VReg]:
         out = [*states]
-        for i in numbers:
+        for i in range(1, self.keys.rounds):
             key = self.keys.key(i, LANES)
             out = [self.b.aes_round(state, key, f"round {i}") for state in out]
         return out
@@ -130,7 +182,7 @@ class Fours:
             b.assign(pointer, b.gpr("gpr_add", pointer, ROW_BYTES))
         numbers = b.xor(self.numbers, keys.key(0, LANES), "numbers + k_0")
         states = [b.xor(iv, numbers, "IV || j, + k_0") for iv in self.ivs]
-        states = self._rounds(states, range(1, keys.rounds))
+        states = self._rounds(states)
         last = keys.last(LANES)
         self._write(states, last, self.source.__getitem__, self.out.__getitem__)
         b.about("")
@@ -177,19 +229,22 @@ class Fours:
         """Record the products of a row that is not the last."""
         b = self.b
         b.about("C")
+        keys = self.row_keys()
         for i, acc in enumerate(self.acc):
-            sums = self._hashed(i, acc)
+            sums = self._products(acc, self.blocks[i], keys[i])
             for name, register in acc.items():
                 b.assign(register, sums[name])
-            b.assign(self.at[i], b.gpr("gpr_add", self.at[i], ROW_BYTES))
+        self.row_done()
         b.about("")
 
-    def _hashed(self, i: int, acc: Mapping[str, Value]) -> Mapping[str, Value]:
-        return self._products(acc, self.blocks[i], self.row_keys(i))
+    def row_keys(self) -> Sequence[Sequence[Value]]:
+        """Return the powers for a row of each message."""
+        return [entries(self.hashing, at, 1) for at in self.at]
 
-    def row_keys(self, i: int) -> Sequence[Value]:
-        """Return the powers for a row of a message."""
-        return entries(self.hashing, self.at[i], 1)
+    def row_done(self) -> None:
+        """Record the places of the next row's powers."""
+        for at in self.at:
+            self.b.assign(at, self.b.gpr("gpr_add", at, ROW_BYTES))
 
     def cleared(self) -> None:
         """Record empty sums, for the rows to come."""
@@ -204,9 +259,13 @@ class Fours:
         """
         b = self.b
         b.about("C")
+        keys = self.row_keys()
         halves: dict[str, list[VReg]] = {name: [] for name in self.sums}
         for i in ALL[::2]:
-            pair = [self._hashed(j, {} if only else self.acc[j]) for j in (i, i + 1)]
+            pair = [
+                self._products({} if only else self.acc[j], self.blocks[j], keys[j])
+                for j in (i, i + 1)
+            ]
             for name, found in halves.items():
                 found.append(half_sums(b, *(in_register(sums[name]) for sums in pair)))
         b.about("tags")
@@ -222,11 +281,11 @@ class Fours:
             report(b, record, done, ahead + i)
         b.about("")
 
-    def begun(self, record: VReg, ahead: int = 0) -> None:
+    def begun(self, record: VReg) -> None:
         """Record the products of AAD and lengths of the next group, and its powers' places."""
         b = self.b
         b.about("AAD, lengths")
-        pairs = [place(record, "len", ahead + i) for i in ALL]
+        pairs = [place(record, "len", i) for i in ALL]
         lengths = b.shl64(quad(b, pairs), 3, "bits of both lengths")
         once = [
             b.load_spread(key, LANES, "H")
@@ -235,10 +294,10 @@ class Fours:
         ]
         sums = self._products({}, lengths, once)
         ones = b.gpr("gpr_const", (1 << BLOCK_BYTES) - 1)
-        aad = quad(b, [self._aad(record, ahead + i, ones) for i in ALL])
+        aad = quad(b, [self._aad(record, i, ones) for i in ALL])
         aad = to_register(b, self.hashing, aad, "S")
         for i, at in enumerate(self.at):
-            length = read(b, record, "len", ahead + i)
+            length = read(b, record, "len", i)
             rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
             b.assign(at, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end"))
         far = [entries(self.hashing, at, 2) for at in self.at]
@@ -267,6 +326,3 @@ class Fours:
     def stream(self, name: str, start: float, end: float) -> AbstractContextManager[None]:
         """Return a context whose contents are woven with those of other streams."""
         return self.b.stream(name, start, end, lean=False)
-
-
-__all__ = ["ALL", "IN_RECORDS", "LANES", "MASKS", "ROW_BYTES", "Fours"]
