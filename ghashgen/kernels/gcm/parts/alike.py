@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, RegClass, VReg
+from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours
+from ghashgen.kernels.gcm.parts.fours import ALL, LANES, MASKS, ROW_BYTES, Fours, numbered
 from ghashgen.kernels.gcm.parts.quads import quad
 from ghashgen.kernels.gcm.parts.records import place, read
 from ghashgen.kernels.gcm.parts.start import IV_BYTES
@@ -173,3 +174,59 @@ class AlikeRows(Alike):
         """Record the products of AAD, with those of the lengths."""
         super().begun(record)
         self.b.assign(self.at[0], self.begin)
+
+
+class AlikeBlocks(Alike):
+    """The same for messages of at most one block: the four texts share a register."""
+
+    def row_masks(self, length: VReg) -> None:
+        """Record which bytes the blocks have: alone, and four side by side."""
+        b = self.b
+        b.emit("mask", self.present[0], b.gpr("gpr_low", b.gpr("gpr_const64", -1), length))
+        swapped = b.gpr("gpr_load64", self._swapped(length))
+        for bits in (16, 32):
+            swapped = b.gpr("gpr_or", swapped, b.gpr("gpr_shl", swapped, bits))
+        b.emit("mask", self.swapped, swapped)
+
+    def load_constants(self, held: int) -> None:
+        """Record what stays in registers from group to group."""
+        super().load_constants(held)
+        b = self.b
+        b.emit("mask", self.words, b.gpr("gpr_const", (1 << IV_BYTES) - 1), note="12 bytes")
+
+    def first_keys(self) -> None:
+        """Record the power for the block."""
+        names = self.hashing.multiplier.entries
+        self.row = [self.b.register(f"{name} of the text", LANES) for name in names]
+        for register, key in zip(self.row, entries(self.hashing, self.begin, 1), strict=True):
+            self.b.assign(register, self._spread(key))
+
+    def first_numbers(self) -> Value:
+        """Return the numbers of the counter blocks."""
+        return self.b.const_lanes([numbered(2)[0]] * LANES, "twos")
+
+    def first_row(self, record: VReg) -> None:
+        """Record the cipher over J_0 and the only block of four messages."""
+        b, keys = self.b, self.keys
+        b.about("AES")
+        ivs = quad(b, [self._few(record, "iv", i, self.words) for i in ALL], "IV || 0")
+        J0, state = self._rounds([b.xor(ivs, white, "+ k_0") for white in self.white])
+        last = keys.last(LANES)
+        given = quad(b, [self._few(record, "in", i, self.present[0]) for i in ALL], "text")
+        written = b.aes_last(state, b.xor(last, given, "k_Nr + text"), "the other text")
+        for i in ALL:
+            at = Mem(base=read(b, record, "out", i), within=IN_TEXT)
+            b.emit("store_masked", at, self.present[0], b.lane(written, i), note="written")
+        b.assign(self.blocks[0], self.padded(0, written if self.encrypts else given))
+        b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
+        b.about("")
+
+    def _few(self, record: VReg, word: str, i: int, mask: VReg) -> VReg:
+        b, out = self.b, self.b.register(word)
+        at = Mem(base=read(b, record, word, i), within=IN_TEXT if word == "in" else word)
+        b.emit("load_masked", out, mask, at, note=word)
+        return out
+
+    def totals(self, only: bool) -> Mapping[str, Value]:
+        """Record the sums of four messages, one in each lane."""
+        return self._products(self.sums, self.blocks[0], self.row)

@@ -125,8 +125,11 @@ class Fours:
         k_0 = self.keys.key(0, LANES)
         ones = b.const_lanes([FIRST] * LANES, "first_numbers")
         b.assign(self.white[0], b.xor(k_0, ones, "numbers of J_0, + k_0"))
-        numbers = b.const_lanes(numbered(2), "numbers_2")
-        b.assign(self.white[1], b.xor(k_0, numbers, "numbers, + k_0"))
+        b.assign(self.white[1], b.xor(k_0, self.first_numbers(), "numbers, + k_0"))
+
+    def first_numbers(self) -> Value:
+        """Return the numbers of the first row's counter blocks."""
+        return self.b.const_lanes(numbered(2), "numbers_2")
 
     # -- the cipher --------------------------------------------------------------------------
 
@@ -259,19 +262,8 @@ class Fours:
         """
         b = self.b
         b.about("C")
-        keys = self.row_keys()
-        halves: dict[str, list[VReg]] = {name: [] for name in self.sums}
-        for i in ALL[::2]:
-            pair = [
-                self._products({} if only else self.acc[j], self.blocks[j], keys[j])
-                for j in (i, i + 1)
-            ]
-            for name, found in halves.items():
-                found.append(half_sums(b, *(in_register(sums[name]) for sums in pair)))
+        acc = self.totals(only)
         b.about("tags")
-        acc = {
-            name: b.xor(quarter_sums(b, *halves[name]), total) for name, total in self.sums.items()
-        }
         scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
         X = in_register(aggregate.finish(b, *scheme, acc, None))
         tags = b.xor(to_register(b, self.hashing, X, "as in memory"), self.mask, "tags")
@@ -280,6 +272,21 @@ class Fours:
         for i in ALL:
             report(b, record, done, ahead + i)
         b.about("")
+
+    def totals(self, only: bool) -> Mapping[str, Value]:
+        """Record the sums of four messages, one in each lane."""
+        b, keys = self.b, self.row_keys()
+        halves: dict[str, list[VReg]] = {name: [] for name in self.sums}
+        for i in ALL[::2]:
+            pair = [
+                self._products({} if only else self.acc[j], self.blocks[j], keys[j])
+                for j in (i, i + 1)
+            ]
+            for name, found in halves.items():
+                found.append(half_sums(b, *(in_register(sums[name]) for sums in pair)))
+        return {
+            name: b.xor(quarter_sums(b, *halves[name]), total) for name, total in self.sums.items()
+        }
 
     def begun(self, record: VReg) -> None:
         """Record the products of AAD and lengths of the next group, and its powers' places."""

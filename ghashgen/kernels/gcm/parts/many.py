@@ -7,12 +7,13 @@ many rows as the others, within the powers of the table.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, RegClass, Slot, VReg
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
-from ghashgen.kernels.gcm.parts.alike import Alike, AlikeRows
+from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, AlikeRows
 from ghashgen.kernels.gcm.parts.fours import MASKS, Fours, rows_of_group
-from ghashgen.kernels.gcm.parts.records import RECORD_BYTES
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
 
 RECORD, LEFT, ROWS = (Slot(i) for i in range(1 + len(MASKS), 4 + len(MASKS)))
 """Stack slots: the next record, the number of records that are left, and a group's rows."""
@@ -42,11 +43,16 @@ def record_many(
     b.branch("equal", left, 0, "done")
     b.branch("below", left, MESSAGES_AT_ONCE, "one")
     rows_of_group(b, kernel, record, rows, encrypts, "one")
-    kinds = (("alike", Alike, 6, True), ("rows", AlikeRows, 0, False), ("mixed", Fours, 0, False))
+    kinds = (
+        ("block", AlikeBlocks, 11, True),
+        ("alike", Alike, 8, True),
+        ("rows", AlikeRows, 0, False),
+        ("mixed", Fours, 0, False),
+    )
+    b.branch("not_below", rows, 2, "rows")
+    b.branch("not_below", read(b, record, "len"), BLOCK_BYTES + 1, "alike")
     for name, kind, held, only in kinds:
         b.label(name)
-        if name == "alike":
-            b.branch("not_below", rows, 2, "rows")
         with b.part(name):
             groups = _Groups(b, kind(b, kernel, context, encrypts), record, rows, held, only)
             groups.record("other")
