@@ -22,9 +22,10 @@ from ghashgen.ir.program import Mem, RegClass, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
-from ghashgen.kernels.gcm.parts.params import DONE
+from ghashgen.kernels.gcm.parts.clear import clear
+from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
 from ghashgen.kernels.gcm.parts.quads import quad, half_sums, quarter_sums, store_lanes
-from ghashgen.kernels.gcm.parts.records import place, read, report
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, place, read, report
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
 
@@ -83,6 +84,8 @@ class Fours:
         """The context, less 16 bytes for each block that is left: H^(m+1) stands where H would."""
         self.present = [b.register("present", cls=RegClass.MASK) for _ in ALL]
         self.words = b.register("words", cls=RegClass.MASK)
+        self.wrong = b.register("wrong", cls=RegClass.GPR)
+        """Two bits for each message; none is set if its tag is right."""
         self.source = [b.register("in", cls=RegClass.GPR) for _ in ALL]
         self.out = [b.register("out", cls=RegClass.GPR) for _ in ALL]
 
@@ -267,11 +270,38 @@ class Fours:
         scheme = self.hashing.multiplier, self.hashing.reducer, self.hashing.bit_order
         X = in_register(aggregate.finish(b, *scheme, acc, None))
         tags = b.xor(to_register(b, self.hashing, X, "as in memory"), self.mask, "tags")
-        store_lanes(b, lambda i: Mem(base=read(b, record, "tag", ahead + i), within="tags"), tags)
+        if self.encrypts:
+            store_lanes(b, lambda i: self._tag(record, ahead + i), tags)
+        else:
+            given = quad(b, [b.load(self._tag(record, ahead + i)) for i in ALL], "given tags")
+            differing = b.mask("differing", tags, given, note="two bits for each message")
+            b.assign(self.wrong, b.gpr("mask_bits", differing))
         done = b.gpr("gpr_const", DONE)
         for i in ALL:
             report(b, record, done, ahead + i)
         b.about("")
+
+    def _tag(self, record: VReg, i: int) -> Mem:
+        return Mem(base=read(self.b, record, "tag", i), within="tags")
+
+    def judged(self, record: VReg, ahead: int) -> None:
+        """Record what becomes of messages with a wrong tag: no text, and their status."""
+        if self.encrypts:
+            return
+        b, at = self.b, self.b.register("at", cls=RegClass.GPR)
+        b.branch("equal", self.wrong, 0, "right")
+        b.assign(at, b.gpr("gpr_address", Mem(base=record, disp=RECORD_BYTES * ahead)))
+        b.label("wrong")
+        b.branch("equal", b.gpr("gpr_and", self.wrong, 3), 0, "not_this")
+        out, length = (b.gpr("gpr_copy", read(b, at, word)) for word in ("out", "len"))
+        with b.part("clear"):
+            clear(b, self.kernel, out, length)
+        report(b, at, DIFFERS)
+        b.label("not_this")
+        b.assign(at, b.gpr("gpr_add", at, RECORD_BYTES))
+        b.assign(self.wrong, b.gpr("gpr_shr", self.wrong, 2))
+        b.branch("not_equal", self.wrong, 0, "wrong")
+        b.label("right")
 
     def totals(self, only: bool) -> Mapping[str, Value]:
         """Record the sums of four messages, one in each lane."""

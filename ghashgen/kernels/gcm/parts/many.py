@@ -104,6 +104,8 @@ class _Groups:
             b.emit("jump", Label("group"))
         b.label("no")
         fours.finished(self.record_at, -MESSAGES_AT_ONCE, only)
+        with b.part("last"):
+            fours.judged(self.record_at, -MESSAGES_AT_ONCE)
 
     def _row(self, hashed: bool) -> None:
         """Record the first row of a group, beside the hash of the last row before."""
@@ -115,6 +117,8 @@ class _Groups:
             fours.begun(record)
         with fours.stream("cipher", 0.0, 1.0):
             fours.first_row(record)
+        if hashed:
+            fours.judged(record, -MESSAGES_AT_ONCE)
 
     def _step(self) -> None:
         b, group = self.b, RECORD_BYTES * MESSAGES_AT_ONCE
