@@ -22,6 +22,9 @@ ROUND_KEYS = "key"
 MESSAGES_AT_ONCE = 4
 """Messages of a group of `parts.many`: one for each lane of a register."""
 
+MOST_OF_MANY = 96
+"""Blocks of the longest message in such a group: one of 1500 bytes has 94."""
+
 MOST_STRAIGHT = {1: 8, 2: 16}
 """Blocks of a text on the straight path in narrow registers, at most, by lanes: their states, that
 of J_0 and the sums are in 16 registers. More, in two passes, were slower on a Zen 5 than groups."""
@@ -34,13 +37,15 @@ class Hashing(HashKernel):
     """
 
     short: bool = False
+    many: bool = False
 
     @cached_property
     def layout(self) -> Layout:
         """The layout of the table."""
         beside = 2
         if self.instruction_set.partial_registers:
-            return table_layout(self, self.blocks + beside)
+            most = max(self.blocks, MOST_OF_MANY) if self.many else self.blocks
+            return table_layout(self, most + beside)
         return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
 
     @property
@@ -98,6 +103,7 @@ class GcmKernel:
             wipe=self.wipe,
             schedule=self.schedule,
             short=self.short,
+            many=self.many,
         )
 
     @cached_property
