@@ -109,8 +109,8 @@ class GcmKernel:
     @cached_property
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
-        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS)
-        own = (*own, axes.SEGMENTS, axes.MANY)
+        text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT)
+        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 
@@ -210,7 +210,8 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         "choose isa avx512 with messages, or no many",
     )
     yield (
-        kernel.many and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
+        kernel.many
+        and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
         "many needs order reflected, and products without key terms",
         "choose order reflected and multiply k, or no many",
     )

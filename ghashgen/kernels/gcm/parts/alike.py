@@ -38,9 +38,7 @@ class Alike(Fours):
         self.swapped, self.aad = (b.register(name, cls=RegClass.MASK) for name in ("C", "AAD"))
         self.far = [b.register(f"{name} of the AAD", LANES) for name in names]
         self.lengths = {name: b.register(f"{name} of the lengths", LANES) for name in self.sums}
-        self.words_of = [
-            (word, b.register(word, cls=RegClass.GPR)) for word in ("len", "aad_len")
-        ]
+        self.words_of = [(word, b.register(word, cls=RegClass.GPR)) for word in ("len", "aad_len")]
         self.begin = b.register("begin", cls=RegClass.GPR)
 
     def shape(self, record: VReg, rows: VReg, no: str) -> None:
@@ -53,7 +51,9 @@ class Alike(Fours):
         self.row_masks(length)
         b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
-        b.assign(self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end"))
+        b.assign(
+            self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
+        )
         self.first_keys()
         near, far = entries(self.hashing, self.context, 1), entries(self.hashing, self.begin, 2)
         for register, key in zip(self.far, far, strict=True):

@@ -24,7 +24,7 @@ from ghashgen.kernels.aes.text import IN_TEXT
 from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
 from ghashgen.kernels.gcm.parts.clear import clear
 from ghashgen.kernels.gcm.parts.params import DIFFERS, DONE
-from ghashgen.kernels.gcm.parts.quads import quad, half_sums, quarter_sums, store_lanes
+from ghashgen.kernels.gcm.parts.quads import half_sums, quad, quarter_sums, store_lanes
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, place, read, report
 from ghashgen.kernels.gcm.parts.start import FIRST, IV_BYTES
 from ghashgen.kernels.hash.parts.interface import entries, in_register, to_register
@@ -356,9 +356,7 @@ class Fours:
         self, sums: Mapping[str, Value], A: VReg, keys: Sequence[Value]
     ) -> Mapping[str, Value]:
         hashing = self.hashing
-        return aggregate.accumulate(
-            self.b, hashing.multiplier, hashing.bit_order, sums, A, keys
-        )
+        return aggregate.accumulate(self.b, hashing.multiplier, hashing.bit_order, sums, A, keys)
 
     def stream(self, name: str, start: float, end: float) -> AbstractContextManager[None]:
         """Return a context whose contents are woven with those of other streams."""

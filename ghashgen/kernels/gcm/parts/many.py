@@ -31,9 +31,7 @@ def take(b: Builder, slot: Slot) -> VReg:
     return b.gpr("gpr_load64", slot)
 
 
-def record_many(
-    b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encrypts: bool
-) -> None:
+def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encrypts: bool) -> None:
     """Record the whole function. `one` records a message by itself, given its record."""
     context, record, left = b.params
     rows = b.register("rows", cls=RegClass.GPR)
