@@ -255,6 +255,8 @@ class Function(Generic[K]):
     build: Callable[[Builder, K], None]
     statement: str = ""
     """The prover's operation that it must be proved to be; "" for none."""
+    types: str = ""
+    """The types in C that its prototype needs besides the standard ones, declared."""
     exported: Callable[[K], bool] = lambda kernel: True
     """Whether a kernel has it."""
     length_multiple: Callable[[K], int] = lambda kernel: 1

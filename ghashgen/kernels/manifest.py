@@ -135,7 +135,9 @@ class Entry(Struct, frozen=True, kw_only=True):
         """
         family = families()[self.family]
         names = [axis.name for axis in family.axes]
-        kernel: Point = family.make(**{name: self.axes[name] for name in names if name in self.axes})
+        kernel: Point = family.make(
+            **{name: self.axes[name] for name in names if name in self.axes}
+        )
         if kernel.name == self.name:
             return kernel
         own = axes_of(kernel)

@@ -7,7 +7,6 @@ import mmap
 import platform
 import random
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def kernel(key: int) -> GcmKernel:
 class Record(ctypes.Structure):
     """The C type `struct ghashgen_message`."""
 
-    _fields_ = [(word, ctypes.c_uint64) for word in WORDS]  # noqa: RUF012
+    _fields_ = [(word, ctypes.c_uint64) for word in WORDS]
 
 
 @dataclass
@@ -127,8 +126,8 @@ def code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def guarded() -> Iterator[Guarded]:
-    yield Guarded([])
+def guarded() -> Guarded:
+    return Guarded([])
 
 
 def lengths(rng: random.Random, mix: str, count: int) -> list[tuple[int, int, int]]:

@@ -8,7 +8,7 @@ from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.many import RECORD, record_many, take
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import CONTEXT, COUNT, DONE, MESSAGES, REFUSED
-from ghashgen.kernels.gcm.parts.records import read, report
+from ghashgen.kernels.gcm.parts.records import RECORD_DECLARED, read, report
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -40,5 +40,6 @@ FUNCTION = Function(
     params=(CONTEXT, MESSAGES, COUNT),
     purpose=lambda kernel: "seal each of count messages; not proved yet",
     build=build,
+    types=RECORD_DECLARED,
     exported=lambda kernel: kernel.many,
 )

@@ -55,9 +55,7 @@ class Alike(Fours):
             self.begin, b.gpr("gpr_minus", self.context, rounded, note="m powers from the end")
         )
         self.first_keys()
-        near, far = entries(self.hashing, self.context, 1), entries(self.hashing, self.begin, 2)
-        for register, key in zip(self.far, far, strict=True):
-            b.assign(register, self._spread(key))
+        near = entries(self.hashing, self.context, 1)
         pair = b.load_spread(place(record, "len"), LANES, "both lengths")
         bits = b.shl64(pair, 3, "bits of both lengths")
         products = self._products({}, bits, [self._spread(key) for key in near])
@@ -77,6 +75,16 @@ class Alike(Fours):
         self.row = [b.register(f"{name} of the text", LANES) for name in names]
         for register, key in zip(self.row, entries(self.hashing, self.begin, 1), strict=True):
             b.emit("copy", register, key, note="H^(m+1) …")
+        self.keep_far()
+
+    def keep_far(self) -> None:
+        """Record the power for the AAD, in every lane."""
+        for register, key in zip(self.far, entries(self.hashing, self.begin, 2), strict=True):
+            self.b.assign(register, self._spread(key))
+
+    def far_keys(self) -> Sequence[Value]:
+        """Return the power for the AAD."""
+        return self.far
 
     def _swapped(self, count: VReg) -> Mem:
         table = self.b.gpr("gpr_address", self.b.const_bytes(SWAPPED, "swapped_masks"))
@@ -124,7 +132,7 @@ class Alike(Fours):
             blocks.append(b.register("AAD"))
             b.emit("load_masked", blocks[i], self.aad, at, note="AAD")
         S = to_register(b, self.hashing, quad(b, blocks), "S")
-        sums: Mapping[str, Value] = self._products(self.lengths, S, self.far)
+        sums: Mapping[str, Value] = self._products(self.lengths, S, self.far_keys())
         for name, register in self.sums.items():
             b.assign(register, in_register(sums[name]))
         b.about("")
@@ -154,7 +162,11 @@ class AlikeRows(Alike):
             self.b.emit("load_mask", mask, slot)
 
     def first_keys(self) -> None:
-        """Leave the powers of the text in memory."""
+        """Leave the powers in memory."""
+
+    def far_keys(self) -> Sequence[Value]:
+        """Record the power for the AAD."""
+        return [self._spread(key) for key in entries(self.hashing, self.begin, 2)]
 
     def fits(self, record: VReg, rows: VReg, no: str) -> None:
         """Go to `no` unless the next group has this shape."""
@@ -200,6 +212,7 @@ class AlikeBlocks(Alike):
         self.row = [self.b.register(f"{name} of the text", LANES) for name in names]
         for register, key in zip(self.row, entries(self.hashing, self.begin, 1), strict=True):
             self.b.assign(register, self._spread(key))
+        self.keep_far()
 
     def first_numbers(self) -> Value:
         """Return the numbers of the counter blocks."""

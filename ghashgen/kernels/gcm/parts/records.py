@@ -17,6 +17,17 @@ RECORD_BYTES = WORD_BYTES * len(WORDS)
 RECORD_TYPE = "struct ghashgen_message"
 """The type of a record in C."""
 
+RECORD_DECLARED = f"""\
+#ifndef GHASHGEN_MESSAGE
+#define GHASHGEN_MESSAGE
+{RECORD_TYPE} {{
+    const uint8_t *iv, *aad, *in;
+    uint8_t *out, *tag;
+    uint64_t {", ".join(WORDS[5:])};
+}};
+#endif"""
+"""The same, declared."""
+
 IN_RECORDS = "messages"
 """The region of the array (`ir.program.Mem`). Nothing that a record points to overlaps it."""
 
