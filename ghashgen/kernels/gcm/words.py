@@ -101,4 +101,4 @@ def line(values: Values) -> str:
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:
     """Return a header's notes on its kernels."""
     many = any(values.get("many") for values in entries)
-    return tuple((NOTES + MANY.rstrip() if many else NOTES).split("\n"))
+    return tuple((f"{NOTES}\n{MANY.rstrip()}" if many else NOTES).split("\n"))
