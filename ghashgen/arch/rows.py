@@ -32,6 +32,9 @@ KINDS = {
     "h": "vector register of half the operation's width",
     "q": "64-bit general register",
     "d": "32-bit general register, zero-extending",
+    "k": "mask register",
+    "km": "mask register of the operand before it, which keeps what the mask leaves out",
+    "kz": "mask register of the operand before it, with zeros where the mask leaves out",
     "mv": "as many bytes of memory as the operation is wide",
     "m128": "16 bytes of memory",
     "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
@@ -75,6 +78,7 @@ _VECTOR_KINDS = ("v", "h", "x")
 _REGISTER_KINDS = {
     RegClass.VEC: {"v", "h", "x"},
     RegClass.GPR: {"q", "d"},
+    RegClass.MASK: {"k", "km", "kz"},
 }
 
 
@@ -92,6 +96,12 @@ class OperandSpec:
         """The kind of vector register allowed here, or ""."""
         return next((kind for kind in self.kinds if kind in _VECTOR_KINDS), "")
 
+    @property
+    def file(self) -> RegClass:
+        """The file of a register here."""
+        files = (cls for cls, kinds in _REGISTER_KINDS.items() if kinds & set(self.kinds))
+        return next(files)
+
     @cached_property
     def memory(self) -> str:
         """The kind of memory or address allowed here, or ""."""
@@ -100,7 +110,7 @@ class OperandSpec:
     def accepts(self, operand: Operand) -> bool:
         """Return whether this operand is allowed here unchanged."""
         if isinstance(operand, Slot):
-            return bool({"mv", "m128", "m128a"} & set(self.kinds))
+            return bool({"mv", "m128", "m128a", "m64"} & set(self.kinds))
         if isinstance(operand, Argument):
             return "m64" in self.kinds
         if isinstance(operand, Mem):
@@ -259,6 +269,8 @@ class Isa:
     """CPU features that its kernels should need, besides those for the byte order. Tests compare
     this with the decoded bytes, from which an emitted file takes its own list.
     """
+    mask_registers: int = 0
+    """Mask registers; the first one cannot mask."""
     leave: tuple[str, ...] = ()
     """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
 

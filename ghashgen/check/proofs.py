@@ -18,6 +18,7 @@ from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.kept import Kept, Shelf
 from ghashgen.check.verdicts import Store, Verdict, foundation
 from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import family_of
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
@@ -30,7 +31,7 @@ from ghashgen.verify.statements.core import Statement
 
 
 def require_provable(kernels: Iterable[Point]) -> None:
-    """Refuse kernels of an architecture that the prover does not read.
+    """Refuse kernels that the prover does not read, or whose functions it does not know yet.
 
     Raises:
         GhashgenError: names the first of them.
@@ -42,6 +43,13 @@ def require_provable(kernels: Iterable[Point]) -> None:
                 f"{kernel.name} is for {arch.title}, which the prover does not read",
                 f"run it: ghashgen validate --isa {kernel.instruction_set.name}",
             )
+        for axis in family_of(kernel).axes:
+            if axis.on_trial and getattr(kernel, axis.name) != axis.default:
+                raise GhashgenError(
+                    f"{kernel.name} is not proved yet: the prover does not know the functions of "
+                    f"--{axis.name}",
+                    f"leave out --{axis.name}",
+                )
 
 
 def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any:

@@ -55,6 +55,7 @@ def allocate(
             range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
         ),
         RegClass.GPR: (*abi.volatile, *abi.saved),
+        RegClass.MASK: range(1, isa.mask_registers),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))
     given = _given(program, isa)

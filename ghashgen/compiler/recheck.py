@@ -79,6 +79,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     """
     writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
     writable += [PReg(RegClass.GPR, number) for number in (*abi.volatile, *abi.saved)]
+    writable += [PReg(RegClass.MASK, number) for number in range(1, isa.mask_registers)]
     # The first slots are a buffer of the program's own.
     writable += [Slot(index) for index in range(selected.slots, slots)]
     if [block.label for block in selected.blocks] != [block.label for block in allocated.blocks]:

@@ -154,5 +154,5 @@ class _Selector:
     def _operand(self, bound: dict[str, Operand], token: str, spec: OperandSpec) -> Operand:
         if token == "t" and token not in bound:
             self._next += 1
-            bound[token] = VReg(RegClass.VEC if spec.vector else RegClass.GPR, self._next)
+            bound[token] = VReg(spec.file, self._next)
         return bound[token] if token in bound else int(token, 0)

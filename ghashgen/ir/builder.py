@@ -96,6 +96,12 @@ class Builder:
         self.emit(code, out, *operands, note=note)
         return out
 
+    def mask(self, code: str, *operands: Operand, note: str = "") -> VReg:
+        """Append an operation whose result is a new mask register."""
+        out = self._new(RegClass.MASK)
+        self.emit(code, out, *operands, note=note)
+        return out
+
     def variable(self, value: Value, name: str, note: str = "", lanes: int = 1) -> VReg:
         """Return a new vector register that starts as `value` and may be assigned again.
 
@@ -106,9 +112,9 @@ class Builder:
         self.assign(out, value, note)
         return out
 
-    def register(self, name: str, lanes: int = 1) -> VReg:
-        """Return a new vector register for values of `lanes` lanes, to be assigned before use."""
-        out = self._new(RegClass.VEC, name)
+    def register(self, name: str, lanes: int = 1, cls: RegClass = RegClass.VEC) -> VReg:
+        """Return a new register, a vector one for `lanes` lanes, to be assigned before use."""
+        out = self._new(cls, name)
         self._lanes[out] = lanes
         return out
 

@@ -18,6 +18,7 @@ class RegClass(enum.StrEnum):
 
     VEC = "v"
     GPR = "r"
+    MASK = "k"
 
 
 class Flow(enum.StrEnum):
@@ -326,6 +327,8 @@ CODES: Mapping[str, Code] = {
     "lanes_down": Code("wri", "a >> 64·i across lanes, zeros enter at the top"),
     "lanes_up": Code("wri", "the register above 0, both >> 64·i across lanes: lanes enter lower"),
     "take_lane": Code("wri", "lane i"),
+    "pick_lanes": Code("wrri", "lanes of a below, of b above; two bits of i choose each"),
+    "store_lane": Code("mri", "lane i, 16 bytes", memory=16),
     "xor3": Code("wrrr", "a + b + c"),
     "zero": Code("w", "0"),
     "copy": Code("wr", "a"),
@@ -342,6 +345,16 @@ CODES: Mapping[str, Code] = {
     "store8": Code("mr", "the low byte", memory=1),
     "from_gpr": Code("wr", "a general register, zero-extended"),
     "to_gpr": Code("wr", "the low half, in a general register"),
+    # mask registers, one bit for each byte: (destination, mask, sources…)
+    "mask": Code("wr", "the bits of a general register"),
+    "load_mask": Code("wm", "8 bytes", memory=8),
+    "load_masked": Code("wrm", "the bytes of the mask, zeros elsewhere; no other byte is accessed"),
+    "spread_masked": Code("wrm", "the 4-byte words of the mask of 16 bytes, repeated", memory=16),
+    "store_masked": Code("mrr", "the bytes of the mask; no other byte is accessed"),
+    "shuffle_masked": Code("wrrr", "shuffle_bytes, zeros outside the mask"),
+    "masked": Code("wrr", "the bytes of the mask, zeros elsewhere"),
+    "differing": Code("wrr", "in a mask register: the 64-bit parts in which a and b differ"),
+    "mask_bits": Code("wr", "a mask register's low 8 bits, in a general register"),
     # general registers
     "gpr_copy": Code("wr", "a"),
     "gpr_const": Code("wi", "i, of 32 bits"),
@@ -353,6 +366,9 @@ CODES: Mapping[str, Code] = {
     "gpr_add": Code("wri", "a + i"),
     "gpr_sub": Code("wri", "a - i"),
     "gpr_minus": Code("wrr", "a - b"),
+    "gpr_xor": Code("wrr", "a XOR b", swap="same"),
+    "gpr_or": Code("wrr", "a OR b", swap="same"),
+    "gpr_low": Code("wrr", "the low b bits of a, all of them if b is 64 to 255"),
     "gpr_and": Code("wri", "a AND i, i sign-extended from 32 bits"),
     "gpr_shl": Code("wri", "a << i"),
     "gpr_shr": Code("wri", "a >> i"),

@@ -31,6 +31,8 @@ class Axis:
     """
     always_named: bool = False
     """Whether names include the default too."""
+    on_trial: bool = False
+    """Whether no checked-in kernel has another value than the default. Files do not mention it."""
 
     @property
     def is_flag(self) -> bool:
@@ -68,6 +70,10 @@ class Axis:
         if self.mark is not None:
             return self.mark(value)
         return self.name if self.is_flag else str(value)
+
+    def mentioned(self, kernel: object) -> bool:
+        """Whether commands and manifests give a kernel's value."""
+        return not (self.on_trial and getattr(kernel, self.name) == self.default)
 
     def option(self, value: object) -> str:
         """Return the option for a value: --isa avx, --no-wipe."""

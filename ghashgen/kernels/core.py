@@ -136,6 +136,8 @@ class Counted:
 
     by: str
     unit: int = 1
+    ctype: str = "uint8_t"
+    """The type of a unit in C."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,9 @@ class Param:
                 return f"{const}void *{self.name}"
             case Fixed(count):
                 return f"{const}uint8_t {self.name}[{count}]"
-            case Counted() | CipherKey():
+            case Counted(ctype=ctype):
+                return f"{const}{ctype} *{self.name}"
+            case CipherKey():
                 return f"{const}uint8_t *{self.name}"
             case Word(ctype):
                 return f"{ctype} {self.name}"
@@ -251,6 +255,8 @@ class Function(Generic[K]):
     build: Callable[[Builder, K], None]
     statement: str = ""
     """The prover's operation that it must be proved to be; "" for none."""
+    types: str = ""
+    """The types in C that its prototype needs besides the standard ones, declared."""
     exported: Callable[[K], bool] = lambda kernel: True
     """Whether a kernel has it."""
     length_multiple: Callable[[K], int] = lambda kernel: 1

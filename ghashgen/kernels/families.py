@@ -94,7 +94,7 @@ def fields_of(kind: Any) -> tuple[str, ...]:
 
 def axes_of(kernel: Point) -> dict[str, Value]:
     """Return the axes of a kernel by name, in the order of the fields of its type."""
-    names = {axis.name for axis in family_of(kernel).axes}
+    names = {axis.name for axis in family_of(kernel).axes if axis.mentioned(kernel)}
     return {name: getattr(kernel, name) for name in fields_of(type(kernel)) if name in names}
 
 

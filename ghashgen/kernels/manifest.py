@@ -134,7 +134,10 @@ class Entry(Struct, frozen=True, kw_only=True):
             GhashgenError: this version has no kernel with these axes, or names it differently.
         """
         family = families()[self.family]
-        kernel: Point = family.make(**{axis.name: self.axes[axis.name] for axis in family.axes})
+        names = [axis.name for axis in family.axes]
+        kernel: Point = family.make(
+            **{name: self.axes[name] for name in names if name in self.axes}
+        )
         if kernel.name == self.name:
             return kernel
         own = axes_of(kernel)
@@ -262,6 +265,8 @@ def _checked(entry: Entry, where: str) -> Entry:
         )
     family = families()[at.family]
     own = asdict(converted(entry.axes, _own(family), f"{where}.axes"))
+    trial = {axis.name: axis.default for axis in family.axes if axis.on_trial}
+    own = {name: value for name, value in own.items() if trial.get(name) is not value}
     return replace(entry, axes=_stated(at.family, own, at.abi, at.syntax, at.backend))
 
 

@@ -62,7 +62,8 @@ def command(verb: str, kernel: Point, target: Target) -> str:
         words += [f"--name {name}"]
     else:
         words += [f"--family {kernel.family}"] if kernel.family != DEFAULT else []
-        words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
+        axes = (axis for axis in family_of(kernel).axes if axis.mentioned(kernel))
+        words += [axis.option(getattr(kernel, axis.name)) for axis in axes]
     arch = kernel.instruction_set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name}"]

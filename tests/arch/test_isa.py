@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-from helpers.forms import FORMS, Form, each_isa
+from helpers.forms import FORMS, MASKS, Form, each_isa
 from iced_x86 import (
     CpuidFeature,
     Decoder,
@@ -85,8 +85,10 @@ def full_name(register: int) -> str:
 
 
 def names(registers: tuple[Reg, ...]) -> set[str]:
+    stems = {RegClass.VEC: "zmm", RegClass.MASK: "k"}
     return {
-        GPR_NAMES[reg.index] if reg.cls is RegClass.GPR else f"zmm{reg.index}" for reg in registers
+        GPR_NAMES[reg.index] if reg.cls is RegClass.GPR else f"{stems[reg.cls]}{reg.index}"
+        for reg in registers
     }
 
 
@@ -94,8 +96,10 @@ def names(registers: tuple[Reg, ...]) -> set[str]:
 def test_rows_assemble_to_their_own_mnemonics_and_operands(isa: Isa, decoded: Decoded) -> None:
     for form, found in decoded[isa.name]:
         assert NAMES[Mnemonic][found.mnemonic].lower() == form.row.mnemonic, form
-        assert found.op_count == len(form.kinds), form
-        assert not found.has_op_mask, form
+        masks = [kind for kind in form.kinds if kind in MASKS[1:]]
+        assert found.op_count == len(form.kinds) - len(masks), form
+        assert found.has_op_mask == bool(masks), form
+        assert found.zeroing_masking == ("kz" in masks), form
 
 
 @each_isa

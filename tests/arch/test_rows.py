@@ -20,10 +20,16 @@ MIRROR = {"mirror_bits"}
 NARROW = {"store_high", "clear_upper"}
 """Wide registers beside narrow code: bytes swapped through the stack."""
 
+MASKED = {
+    *("mask", "load_mask", "load_masked", "store_masked", "spread_masked", "masked"),
+    *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes", "store_lane"),
+}
+"""Mask registers, and what goes with four lanes."""
+
 LACKS = {
-    "sse": {*MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES},
-    "avx": {*MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES},
-    "avx2": {*MIRROR, "xor3", *NARROW, *SINGLE_LANES},
+    "sse": {*MASKED, *MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES},
+    "avx": {*MASKED, *MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES},
+    "avx2": {*MASKED, *MIRROR, "xor3", *NARROW, *SINGLE_LANES},
     # Bytes in less than a block are moved by shuffles.
     "avx512vl": {*MIRROR, *NARROW, *PARTS},
     "avx512": {*MIRROR, *NARROW, *PARTS},

@@ -13,6 +13,8 @@ WIDTHS = {
     "vextracti64x4": (512,),
     "vextracti64x2": (256,),
     "vextracti64x2.lane": (256, 512),
+    "vextracti64x2.store": (256, 512),
+    "vbroadcasti32x4": (256, 512),
     "vinserti64x2": (256, 512),
     "vshufi64x2": (256, 512),
     "vextracti128": (256,),
@@ -26,6 +28,9 @@ WIDTHS = {
     "vextracti128.store": (256,),
 }
 """Widths of the forms that do not have every width of their set."""
+
+MASKS = ("k", "km", "kz")
+"""Kinds of mask registers; all but the first are written after another operand."""
 
 MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m16": 2, "m8": 1}
 
@@ -59,6 +64,8 @@ def sample(row: Row, kinds: tuple[str, ...], width: int, first: int) -> Op:
             operands.append(PReg(RegClass.VEC, next(vectors)))
         elif kind in ("q", "d"):
             operands.append(PReg(RegClass.GPR, next(generals)))
+        elif kind in MASKS:
+            operands.append(PReg(RegClass.MASK, 5))
         elif kind in MEMORY_BYTES or kind in ("addr", "mv"):
             base, index = PReg(RegClass.GPR, 7), PReg(RegClass.GPR, 11)
             operands.append(Mem(base=base, index=index, disp=32, align=16))

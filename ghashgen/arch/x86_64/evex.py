@@ -53,6 +53,18 @@ LOWER = {
         store64:        vpextrq.store m a 0
         store32:        vmovd.store m a
         store8:         vpextrb.store m a 0
+        pick_lanes:     vshufi64x2 d a b i
+        store_lane:     vextracti64x2.store m a i
+        mask:           kmovq d a
+        load_mask:      kmovq.load d m
+        load_masked:    vmovdqu8.load d a m
+        store_masked:   vmovdqu8.store m a b
+        spread_masked:  vbroadcasti32x4 d a m
+        masked:         vmovdqu8.masked d a b
+        shuffle_masked: vpshufb.masked d a b c
+        differing:      vpcmpuq d a b 4
+        mask_bits:      kmovb.out d a
+        gpr_low:        bzhi d a b
     """),
 }
 """Lowering of everything that does not depend on the register width."""

@@ -16,6 +16,8 @@ LOWER = lowering("""
     gpr_add:            mov.copy d a; add d i
     gpr_sub:            mov.copy d a; sub d i
     gpr_minus:          mov.copy d a; sub.reg d b
+    gpr_xor:            mov.copy d a; xor.reg d b
+    gpr_or:             mov.copy d a; or.reg d b
     gpr_and:            mov.copy d a; and d i
     gpr_shl:            mov.copy d a; shl d i
     gpr_shr:            mov.copy d a; shr d i

@@ -6,10 +6,19 @@ from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Mem, Op, Operand, PReg
 
+_MASKS = {"km": "{{{}}}", "kz": "{{{}}}{{z}}"}
+"""How a mask is written after the operand before it."""
+
 
 def listed(op: Op, row: Row, said: Callable[[Operand, OperandSpec], str]) -> list[str]:
     """Return the operands in Intel's order, each in the words of `said`."""
-    return [said(*pair) for pair in zip(op.operands, row.operands, strict=True)]
+    out: list[str] = []
+    for operand, spec in zip(op.operands, row.operands, strict=True):
+        if spec.kinds[0] in _MASKS:
+            out[-1] += _MASKS[spec.kinds[0]].format(said(operand, spec))
+        else:
+            out.append(said(operand, spec))
+    return out
 
 
 def sized(spec: OperandSpec, sizes: Mapping[str, str]) -> str:

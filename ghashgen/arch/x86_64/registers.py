@@ -37,6 +37,7 @@ REGISTERS: Mapping[RegClass, RegisterFile] = MappingProxyType(
         RegClass.GPR: RegisterFile(
             names=GPR_NAMES, parts={64: GPR_NAMES, 32: _HALVES, 16: _QUARTERS, 8: _BYTES}
         ),
+        RegClass.MASK: RegisterFile(names=_numbered("k", 8), parts={64: _numbered("k", 8)}),
     }
 )
 """Every register file; a vector register is named by its low 128 bits."""

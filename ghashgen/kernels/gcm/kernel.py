@@ -19,6 +19,12 @@ ROUND_KEYS = "key"
 """The array of the round keys, and the prefix of its cells' names."""
 
 
+MESSAGES_AT_ONCE = 4
+"""Messages of a group of `parts.many`: one for each lane of a register."""
+
+MOST_OF_MANY = 96
+"""Blocks of the longest message in such a group: one of 1500 bytes has 94."""
+
 MOST_STRAIGHT = {1: 8, 2: 16}
 """Blocks of a text on the straight path in narrow registers, at most, by lanes: their states, that
 of J_0 and the sums are in 16 registers. More, in two passes, were slower on a Zen 5 than groups."""
@@ -31,13 +37,15 @@ class Hashing(HashKernel):
     """
 
     short: bool = False
+    many: bool = False
 
     @cached_property
     def layout(self) -> Layout:
         """The layout of the table."""
         beside = 2
         if self.instruction_set.partial_registers:
-            return table_layout(self, self.blocks + beside)
+            most = max(self.blocks, MOST_OF_MANY) if self.many else self.blocks
+            return table_layout(self, most + beside)
         return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
 
     @property
@@ -74,6 +82,7 @@ class GcmKernel:
     stitch: bool = axes.STITCH.default
     short: bool = axes.SHORT.default
     segments: bool = axes.SEGMENTS.default
+    many: bool = axes.MANY.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -94,12 +103,14 @@ class GcmKernel:
             wipe=self.wipe,
             schedule=self.schedule,
             short=self.short,
+            many=self.many,
         )
 
     @cached_property
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
-        own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS, axes.SEGMENTS)
+        text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT)
+        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
 
@@ -191,6 +202,18 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         f"short hashes a text and two blocks beside it at once, and blocks {kernel.blocks} leave "
         "no powers for a text",
         "choose at least 4 blocks, or no short",
+    )
+    yield (
+        kernel.many and (kernel.lane_count != MESSAGES_AT_ONCE or not kernel.messages),
+        f"many puts {MESSAGES_AT_ONCE} messages into the lanes of a register, and falls back to "
+        "seal and open",
+        "choose isa avx512 with messages, or no many",
+    )
+    yield (
+        kernel.many
+        and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
+        "many needs order reflected, and products without key terms",
+        "choose order reflected and multiply k, or no many",
     )
     most = isa.vector_registers // 2
     yield (

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ghashgen.kernels.core import Values, Words
 from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.kernels.gcm.parts.records import WORDS
 from ghashgen.kernels.hash.words import words as hash_words
 
 NOTES = """\
@@ -47,10 +48,22 @@ whose time depends on m. NAME_hash continues GHASH over AAD, lengths, or an IV o
 bytes."""
 
 
+MANY = f"""
+Kernels with many in their name also process many messages of one key in one call. They are not
+proved yet. A message is a record of 64-bit words:
+  {", ".join(WORDS)}
+status takes what NAME_seal or NAME_open would return. Each message counts for itself: one that is
+refused, or whose tag is wrong, changes nothing for the others. Effects come in no particular order.
+No output may overlap another message's buffers, or the records.
+"""
+
+
 _MESSAGES = (
     ("iv, aad", "iv_len (at least 1) and aad_len bytes, any alignment"),
     ("tag", "16 bytes written, or tag_len (4, 8 or 12 to 16) compared; any alignment"),
 )
+
+_MANY = (("messages", "count records of ten 64-bit words, see the header"),)
 
 _STREAMS = (("state", "96 bytes, any alignment; as secret as ctx"),)
 
@@ -71,6 +84,7 @@ def words(kernel: GcmKernel) -> Words:
             ("in, out", "len bytes, any len, any alignment; no byte outside is accessed"),
             *(_MESSAGES if whole else ()),
             *(_STREAMS if kernel.streams else ()),
+            *(_MANY if kernel.many else ()),
         ),
         closing=(
             f"Time depends only on {' and on '.join(time)}. in and out may be the same pointer.",
@@ -86,4 +100,5 @@ def line(values: Values) -> str:
 
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:
     """Return a header's notes on its kernels."""
-    return tuple(NOTES.split("\n"))
+    many = any(values.get("many") for values in entries)
+    return tuple((f"{NOTES}\n{MANY.rstrip()}" if many else NOTES).split("\n"))

@@ -10,6 +10,7 @@ ISA = Isa(
     title="AVX-512, VPCLMULQDQ on zmm (EVEX.512)",
     arch=ARCH,
     vector_registers=32,
+    mask_registers=8,
     lanes=4,
     catalogue_blocks=(4, 8, 16, 32, 48),
     features=FEATURES,

@@ -14,6 +14,7 @@ ISA = Isa(
     title="AVX-512VL, VPCLMULQDQ on ymm (EVEX.256)",
     arch=ARCH,
     vector_registers=32,
+    mask_registers=8,
     lanes=2,
     catalogue_blocks=(2, 8, 16, 32, 48),
     features=("avx2", *FEATURES),

@@ -30,7 +30,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     check_tag_length(b, tag_length, "refused")
-    wanted = _wanted(b, kernel, message)
+    wanted = right_tag(b, kernel, message)
     found = difference(b, kernel, wanted, tag, tag_length)
     b.branch("equal", found, 0, "right")
     with b.part("clear"):
@@ -42,7 +42,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     b.give(REFUSED)
 
 
-def _wanted(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
+def right_tag(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
     """Record the text; return the right tag."""
     if not (kernel.instruction_set.partial_registers or kernel.short):
         return message.record(lambda tag: None, False)

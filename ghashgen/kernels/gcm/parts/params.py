@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Result
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, RECORD_TYPE
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, STATE, TABLE
 
 STATE_BYTES = 96
@@ -64,3 +65,11 @@ MORE = (CONTEXT, STREAM, INPUT, OUTPUT, INPUT_LENGTH)
 
 TEXT = (CONTEXT, COUNTER, STATE, INPUT, OUTPUT, INPUT_LENGTH)
 """Parameters of a function that encrypts or decrypts."""
+
+COUNT = Param("count", "count", LENGTH, secret=False)
+"""The number of messages."""
+
+MESSAGES = Param(
+    "messages", "messages", Counted("count", RECORD_BYTES, RECORD_TYPE), Direction.INOUT
+)
+"""Their records, `count` of them."""

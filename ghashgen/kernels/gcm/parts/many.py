@@ -1,0 +1,143 @@
+"""Many messages in one call: groups of four side by side (`fours`), any other one by itself.
+
+Four neighbours make a group if each has an IV of 12 bytes, 1 to 16 bytes of AAD, and text of as
+many rows as the others, within the powers of the table.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Label, RegClass, Slot, VReg
+from ghashgen.kernels.gcm.kernel import MESSAGES_AT_ONCE, GcmKernel
+from ghashgen.kernels.gcm.parts.alike import Alike, AlikeBlocks, AlikeRows
+from ghashgen.kernels.gcm.parts.fours import MASKS, Fours, rows_of_group
+from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, read
+
+RECORD, LEFT, ROWS = (Slot(i) for i in range(1 + len(MASKS), 4 + len(MASKS)))
+"""Stack slots: the next record, the number of records that are left, and a group's rows."""
+
+SLOTS = 4 + len(MASKS)
+
+
+def put(b: Builder, slot: Slot, value: VReg) -> None:
+    """Record the store of a general register in a slot."""
+    b.emit("gpr_store64", slot, value)
+
+
+def take(b: Builder, slot: Slot) -> VReg:
+    """Record the load of a general register from a slot."""
+    return b.gpr("gpr_load64", slot)
+
+
+def record_many(b: Builder, kernel: GcmKernel, one: Callable[[VReg], None], encrypts: bool) -> None:
+    """Record the whole function. `one` records a message by itself, given its record."""
+    context, record, left = b.params
+    rows = b.register("rows", cls=RegClass.GPR)
+    put(b, LEFT, left)
+    b.label("next")
+    left = take(b, LEFT)
+    b.branch("equal", left, 0, "done")
+    b.branch("below", left, MESSAGES_AT_ONCE, "one")
+    rows_of_group(b, kernel, record, rows, encrypts, "one")
+    kinds = (
+        ("block", AlikeBlocks, 11, True),
+        ("alike", Alike, 8, True),
+        ("rows", AlikeRows, 0, False),
+        ("mixed", Fours, 0, False),
+    )
+    b.branch("not_below", rows, 2, "rows")
+    b.branch("not_below", read(b, record, "len"), BLOCK_BYTES + 1, "alike")
+    for name, kind, held, only in kinds:
+        b.label(name)
+        with b.part(name):
+            groups = _Groups(b, kind(b, kernel, context, encrypts), record, rows, held, only)
+            groups.record("other")
+        b.emit("jump", Label("next"))
+        if kind is not Fours:
+            b.label(f"{name}_other")
+            b.emit("jump", Label("mixed"))
+    b.label("one")
+    put(b, RECORD, record)
+    one(record)
+    b.assign(record, b.gpr("gpr_add", take(b, RECORD), RECORD_BYTES, note="the next message"))
+    put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), 1))
+    b.emit("jump", Label("next"))
+    b.label("done")
+    b.buffer(SLOTS)
+
+
+@dataclass
+class _Groups:
+    """Groups of four, one after another, as long as they fit together."""
+
+    b: Builder
+    fours: Fours
+    record_at: VReg
+    rows: VReg
+    held: int
+    """Round keys in registers."""
+    only: bool
+    """Whether each message has a single row."""
+
+    def record(self, other: str) -> None:
+        """Record the groups from `record_at` on; go to `other` if the first does not fit."""
+        b, fours, only = self.b, self.fours, self.only
+        fours.shape(self.record_at, self.rows, other)
+        fours.load_constants(self.held)
+        self._row(hashed=False)
+        b.emit("jump", Label("more"))
+        with b.loop("group"):
+            self._row(hashed=True)
+            b.label("more")
+            self._step()
+            if not only:
+                fours.cleared()
+                b.branch("below", self.rows, 2, "again")
+                self._more_rows()
+                b.label("again")
+            b.branch("below", take(b, LEFT), MESSAGES_AT_ONCE, "no")
+            fours.fits(self.record_at, self.rows, "no")
+            b.emit("jump", Label("group"))
+        b.label("no")
+        fours.finished(self.record_at, -MESSAGES_AT_ONCE, only)
+        with b.part("last"):
+            fours.judged(self.record_at, -MESSAGES_AT_ONCE)
+
+    def _row(self, hashed: bool) -> None:
+        """Record the first row of a group, beside the hash of the last row before."""
+        fours, record = self.fours, self.record_at
+        if hashed:
+            with fours.stream("hash", 0.0, 0.85):
+                fours.finished(record, -MESSAGES_AT_ONCE, self.only)
+        with fours.stream("begun", 0.5, 1.0):
+            fours.begun(record)
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.first_row(record)
+        if hashed:
+            fours.judged(record, -MESSAGES_AT_ONCE)
+
+    def _step(self) -> None:
+        b, group = self.b, RECORD_BYTES * MESSAGES_AT_ONCE
+        b.assign(self.record_at, b.gpr("gpr_add", self.record_at, group, note="the next group"))
+        put(b, LEFT, b.gpr("gpr_sub", take(b, LEFT), MESSAGES_AT_ONCE))
+
+    def _more_rows(self) -> None:
+        """Record the rows after the first one, of the group before `record_at`."""
+        b, fours, rows = self.b, self.fours, self.rows
+        put(b, RECORD, self.record_at)
+        put(b, ROWS, rows)
+        fours.more_rows(self.record_at, -MESSAGES_AT_ONCE)
+        b.label("row")
+        b.assign(rows, b.gpr("gpr_sub", rows, 1))
+        b.branch("not_equal", rows, 1, "whole")
+        fours.last_masks()
+        b.label("whole")
+        with fours.stream("hash", 0.0, 0.9):
+            fours.row_hashed()
+        with fours.stream("cipher", 0.0, 1.0):
+            fours.next_row()
+        b.branch("not_below", rows, 2, "row")
+        b.assign(self.record_at, take(b, RECORD))
+        b.assign(rows, take(b, ROWS))
