@@ -94,7 +94,7 @@ class Candidate:
     def away(self) -> int:
         """Number of axes that are not at their defaults."""
         return sum(
-            self.entry.axes[axis.name] != axis.default
+            self.entry.axes.get(axis.name, axis.default) != axis.default
             for axis in families()[self.entry.family].axes
             if axis.default is not None and axis.name != self.question.given
         )
