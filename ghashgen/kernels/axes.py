@@ -31,6 +31,8 @@ class Axis:
     """
     always_named: bool = False
     """Whether names include the default too."""
+    always_told: bool = True
+    """Whether commands include the default too."""
 
     @property
     def is_flag(self) -> bool:

@@ -60,7 +60,8 @@ def command(verb: str, kernel: Point, target: Target) -> str:
         words += [f"--name {name}"]
     else:
         words += [f"--family {kernel.family}"] if kernel.family != DEFAULT else []
-        words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
+        values = ((axis, getattr(kernel, axis.name)) for axis in family_of(kernel).axes)
+        words += [a.option(v) for a, v in values if a.always_told or v != a.default]
     arch = kernel.instruction_set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
         words += [f"--abi {target.abi.name}"]
