@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.machine.regions import Access
@@ -37,6 +38,9 @@ def init_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
 
     def finish(f: Function, state: State) -> None:
         check_keys(f, state, spec.round_keys, keys)
+        for index, number in spec.numbers.items():
+            lane = f.cell(state, "table", what := "the last key's place", BLOCK_BYTES * index)
+            f.compare(lane, terms.form(number), what)
         if any(spec.hash.cells) and not any(found.values()):
             said = f"no value is E_K(0), {spec.rounds} rounds of AES of a block of zeros"
             raise Refutation(Category.FUNCTION, f"the hash subkey is wrong: {said}")
@@ -52,7 +56,7 @@ def init_of(spec: "GcmSpec", function: "GcmFunction") -> Function:
             "table": table_of(names, spec, making=True),
             "key": Buffer(Access.READ, spec.key_bytes, holding(lanes)),
         },
-        {},
+        {"key_length": (spec.key_bytes, spec.key_bytes)} if spec.sized else {},
         (),
         (),
         finish,

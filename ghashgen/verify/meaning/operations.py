@@ -28,6 +28,7 @@ TEXTS: Mapping[str, Callable[..., Function]] = {
 
 OTHERS: Mapping[str, Callable[..., Function]] = {
     "init": init_of,
+    "init_any": init_of,
     "update": gcm.hash_of,
     "power": gcm.hash_of,
     "combine": gcm.hash_of,

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import Order
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.meaning import operations
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.statements import hash as hashes
@@ -21,6 +22,7 @@ _SEAL = ("table", "iv", "iv_length", "aad", "aad_length", "input", "length", "ou
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "init": ("table", "key"),
+    "init_any": ("table", "key", "key_length"),
     "encrypt": _CRYPT,
     "decrypt": _CRYPT,
     "seal": _SEAL,
@@ -66,6 +68,7 @@ class GcmSpec(Keyed):
     functions: tuple[GcmFunction, ...]
     table_align: int = 16
     wipe: bool = False
+    sized: bool = False
 
     def __post_init__(self) -> None:
         self.check_keys()
@@ -80,7 +83,10 @@ class GcmSpec(Keyed):
             abi=self.abi,
             order=self.order,
             blocks=self.blocks,
-            cells=tuple(None if k in self.round_keys else c for k, c in enumerate(self.cells)),
+            cells=tuple(
+                None if k in self.round_keys or k in self.numbers else c
+                for k, c in enumerate(self.cells)
+            ),
             table_bytes=self.table_bytes,
             functions=(),
             table_align=self.table_align,
@@ -93,6 +99,8 @@ class GcmSpec(Keyed):
         Raises:
             Refutation: it has no meaning here.
         """
+        if self.key_sizes:
+            raise unsupported("a key of any size, in one case")
         return operations.meaning_of(self, function)
 
 
