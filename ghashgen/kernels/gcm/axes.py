@@ -45,6 +45,14 @@ SHORT = Axis(
     False,
 )
 
+COMPACT = Axis(
+    "compact",
+    "Take little code and keys of every size.",
+    lambda: (False, True),
+    False,
+    always_told=False,
+)
+
 SEGMENTS = hash_axes.SEGMENTS
 """Also export hash, power and combine. Threads process segments of a text by encrypt and decrypt,
 each from its own counter block and state 0; these three functions make the whole message's tag.
@@ -52,6 +60,6 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, STREAMS, SEGMENTS, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""
