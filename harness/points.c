@@ -129,7 +129,7 @@ static void add_key_term(const struct points *all, const uint8_t power[16], uint
 {
     for (int i = 0; i < 2; i++) {
         uint8_t v[16];
-        map_apply(&all->maps[i ? CELL_C2 : CELL_C1], power, v);
+        map_apply(&all->maps[i ? MAP_C2 : MAP_C1], power, v);
         low_product(load64_le(v), load64_le(v + 8), v);
         map_apply(&all->maps[i ? MAP_R_HIGH : MAP_R_LOW], v, v);
         add(sum, v);
@@ -150,8 +150,9 @@ void point_table(const struct points *all, const struct point *p, const struct c
     for (size_t c = 0; c < count; c++) {
         uint8_t *to = table + 16 * c;
         const struct cell *cell = &cells[c];
-        if (cell->kind < CELL_LINEAR) {
-            map_apply(&all->maps[cell->kind], p->power + 16 * (cell->power - 1), to);
+        if (cell->kind >= CELL_LINEAR) {
+            map_apply(&all->maps[MAP_LINEAR + cell->kind - CELL_LINEAR],
+                      p->power + 16 * (cell->power - 1), to);
         } else if (cell->kind == CELL_ZERO) {
             memset(to, 0, 16);
         } else if (cell->kind == CELL_R && cell->step == 1) {

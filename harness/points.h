@@ -18,9 +18,10 @@ struct map {
 void map_init(struct map *m, const uint8_t images[128][16]);
 void map_apply(const struct map *m, const uint8_t in[16], uint8_t out[16]);
 
-/* Kinds of cells; the linear ones are numbers of maps. */
-enum cell_kind { CELL_B, CELL_S, CELL_K, CELL_C1, CELL_C2, CELL_H, CELL_N, CELL_LINEAR };
-enum { CELL_R = CELL_LINEAR, CELL_ZERO, CELL_FREE, MAP_R_LOW = CELL_LINEAR, MAP_R_HIGH, MAP_COUNT };
+/* Four maps for the key term, then one for each linear kind of cell, in the job's order. */
+enum { MAP_C1, MAP_C2, MAP_R_LOW, MAP_R_HIGH, MAP_LINEAR, MAPS_MAX = 64 };
+/* Kinds of cells; a linear one is CELL_LINEAR and its number among the linear maps. */
+enum cell_kind { CELL_FREE, CELL_ZERO, CELL_R, CELL_LINEAR };
 
 struct cell {
     uint32_t kind, power, step; /* step: of the sum of key terms R/step; 1 for R */
@@ -40,6 +41,7 @@ struct points {
     struct structure structure;
     uint32_t top;     /* powers drawn: 1..top */
     uint32_t max_len; /* bytes of the longest message */
+    uint32_t map_count;
     const struct map *maps;
 };
 

@@ -3,7 +3,7 @@
  * numbers u32 little-endian by default:
  *
  *   "GHP1", seed[32], polyval, blocks, lanes, rests, rest[rests], top, max_len, dumped points,
- *   first point, kernels, the images of the maps (MAP_COUNT times 128 times 16 bytes); then a kernel:
+ *   first point, kernels, maps, the images of the maps (128 times 16 bytes each); then a kernel:
  *   run, n, name[n], table bytes, cells, a cell: kind, power, step;
  *   points of mul, points of combine, points of update at every length 0..max_len.
  *
@@ -100,8 +100,9 @@ static void read_subject(struct job *job, struct subject *s)
     s->cell_count = read_below(0, (uint32_t)s->table_bytes / 16, "cells");
     s->cells = allocate(s->cell_count * sizeof *s->cells);
     for (size_t c = 0; c < s->cell_count; c++) {
-        s->cells[c].kind = read_below(0, CELL_FREE, "a cell's kind");
-        s->cells[c].power = read_below(s->cells[c].kind <= CELL_R, job->all.top, "a cell's power");
+        s->cells[c].kind =
+            read_below(0, CELL_LINEAR + job->all.map_count - MAP_LINEAR - 1, "a cell's kind");
+        s->cells[c].power = read_below(s->cells[c].kind >= CELL_R, job->all.top, "a cell's power");
         s->cells[c].step = read_below(1, POWERS_MAX, "a cell's step");
     }
     s->mul_points = read_number();
@@ -131,7 +132,7 @@ static void read_subject(struct job *job, struct subject *s)
 
 static void read_job(struct job *job)
 {
-    static struct map maps[MAP_COUNT];
+    static struct map maps[MAPS_MAX];
     char magic[4];
     read_bytes(magic, 4);
     if (memcmp(magic, "GHP1", 4) != 0) {
@@ -151,7 +152,8 @@ static void read_job(struct job *job)
     job->dumped = read_number();
     job->first = read_number();
     job->subject_count = read_number();
-    for (int i = 0; i < MAP_COUNT; i++) {
+    all->map_count = read_below(MAP_LINEAR, MAPS_MAX, "maps");
+    for (uint32_t i = 0; i < all->map_count; i++) {
         static uint8_t images[128][16];
         read_bytes(images, sizeof images);
         map_init(&maps[i], (const uint8_t(*)[16])images);

@@ -18,14 +18,14 @@ from queue import Queue
 from typing import Any
 
 import pytest
-from browsing import launched
-from compiling import ISAS, PAIRS, Assembled, Job, assembled
-from cpus import CPUS, UNMARKED, mask
-from emulating import Assemble
-from examples import Load, commands, loaded, need_the_cpu, run
-from sharing import shared
-from syntaxes import found
-from tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
+from helpers.browsing import launched
+from helpers.compiling import BUFFERED, FRAMED, ISAS, SPILLED, Assembled, Job, assembled
+from helpers.cpus import CPUS, UNMARKED, mask
+from helpers.emulating import Assemble
+from helpers.examples import Load, commands, loaded, need_the_cpu, run
+from helpers.sharing import shared
+from helpers.syntaxes import found
+from helpers.tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -37,36 +37,6 @@ from ghashgen.run.harness import Harness, build
 from ghashgen.support import parallel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
-
-SPILLED = tuple(
-    Job(Kernel(isa, multiply, reduce, blocks, wipe=wipe), abi, f"few{vectors}_{abi}_", vectors)
-    for vectors, blocks, abi, wipe, pairs in (
-        (6, 2, "sysv", False, PAIRS),
-        (8, 4, "win64", True, PAIRS[::3]),
-    )
-    for isa in ISAS
-    for multiply, reduce in pairs
-)
-"""Kernels that may use few vector registers, so that values live in stack slots."""
-
-BUFFERED = tuple(
-    Job(Kernel("avx", multiply, "clmul1", 8, swap="stack"), "sysv", f"few{vectors}_", vectors)
-    for multiply, vectors in (("k", 6), ("winograd", 8))
-)
-"""The same, with a stack buffer and with registers wider than a slot."""
-
-FRAMED = tuple(
-    Job(Kernel(isa, multiply, reduce, blocks, wipe=wipe), abi, f"{abi}_")
-    for abi, wipe, blocks, pairs in (
-        ("win64", True, 6, PAIRS[::2]),
-        ("win64", False, 5, PAIRS[1::2]),
-        ("sysv", True, 4, PAIRS[::2]),
-    )
-    for isa in ISAS
-    for multiply, reduce in pairs
-)
-"""Kernels with a prologue: another convention, or wiping."""
-
 
 FEATURES_OFF_BEFORE = pytest.StashKey[str]()
 """What the environment takes away from every CPU that the tests are run as."""

@@ -112,7 +112,12 @@ class OperandSpec:
         return ("i" if isinstance(operand, int) else "l") in self.kinds
 
 
-def _parse(text: str) -> tuple[OperandSpec, ...]:
+def parse_operands(text: str) -> tuple[OperandSpec, ...]:
+    """Return the operands of a signature.
+
+    Raises:
+        ValueError: a role or a kind is unknown.
+    """
     specs = []
     for word in text.split():
         role, _, rest = word.partition(":")
@@ -188,7 +193,7 @@ class Row:
     @cached_property
     def operands(self) -> tuple[OperandSpec, ...]:
         """The signature, parsed."""
-        return _parse(self.signature)
+        return parse_operands(self.signature)
 
     @cached_property
     def _flow(self) -> tuple[tuple[bool, bool], ...]:

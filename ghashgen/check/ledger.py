@@ -181,6 +181,18 @@ def _lines(path: Path) -> list[_Line]:
     return out
 
 
+def functions_listed(path: Path) -> dict[str, set[str]]:
+    """Return the functions of each kernel in the hand-kept list.
+
+    Raises:
+        GhashgenError: the file is missing or a line is invalid.
+    """
+    out: dict[str, set[str]] = {}
+    for line in _lines(path):
+        out.setdefault(line.kernel, set()).update(item.split()[1] for item in line.theorems)
+    return out
+
+
 @dataclass(frozen=True)
 class Mismatch:
     """A kernel for which the list and the proofs differ."""

@@ -12,7 +12,7 @@ from typing import Any
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.algebra.field.ghash import ZERO_BLOCK
-from ghashgen.check.sampled.points import FREE, Cell
+from ghashgen.check.sampled.cells import FREE, Cell
 from ghashgen.check.validation import hashes
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.families import families

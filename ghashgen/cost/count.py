@@ -11,7 +11,7 @@ from typing import Any
 from ghashgen.arch.decoder import CLASSES
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.uarch import is_memory
-from ghashgen.arch.x86_64.classes import class_of
+from ghashgen.arch.x86_64.instructions import class_of
 from ghashgen.cost.histogram import Histogram, histogram
 from ghashgen.cost.loops import blocks as blocks_of
 from ghashgen.cost.loops import largest, loops

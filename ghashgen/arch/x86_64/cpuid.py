@@ -57,6 +57,11 @@ def _called(name: str) -> str:
     return "aesni" if name == "AES" else name.lower().replace("avx512_", "avx512")
 
 
+def iced_name(bit: str) -> str:
+    """Return iced's name of a bit, by its name here."""
+    return {_called(name): name for name in feature_names().values()}[bit]
+
+
 def _on_vectors(instruction: Instruction) -> bool:
     return any(
         instruction.op_kind(i) == OpKind.REGISTER

@@ -19,9 +19,9 @@ from iced_x86 import (
 )
 
 from ghashgen.arch.decoder import FLAGS, Access, Effect, Ties
-from ghashgen.arch.x86_64.classes import class_of_parts
 from ghashgen.arch.x86_64.cpuid import cpu_features, needs
 from ghashgen.arch.x86_64.forms import form_of
+from ghashgen.arch.x86_64.instructions import class_of_parts
 from ghashgen.arch.x86_64.ties import ties
 from ghashgen.ir.program import Flow
 

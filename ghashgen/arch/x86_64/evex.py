@@ -1,80 +1,11 @@
-"""What the EVEX instruction sets share: rows and lowering at any width, 32 registers.
+"""What the EVEX instruction sets share: features, and lowering at any width, to 32 registers.
 
 The EVEX forms at 128 and 256 bits need AVX512VL; assemblers choose the VEX form if registers 0-15
 allow it. A function must end with VZEROUPPER, because registers 0-15 are written wide.
 """
 
-from ghashgen.arch.rows import Row, lowering, row_table
+from ghashgen.arch.rows import lowering
 from ghashgen.arch.x86_64.general import LOWER as GENERAL
-from ghashgen.arch.x86_64.general import ROWS as GENERAL_ROWS
-from ghashgen.ir.program import Flow
-
-_SDM = "Intel SDM vol. 2"
-_F = ("avx512f", "avx512vl")
-_BW = ("avx512bw", "avx512vl")
-# The VEX.128 form needs AESNI; assemblers choose it for xmm0-15.
-_AES = ("vaes", "aesni", *_F)
-_DQ = ("avx512dq", "avx512vl")
-
-ROWS = {
-    **GENERAL_ROWS,
-    **row_table(
-        Row(
-            "vpclmulqdq",
-            "w:v r:v r:v/mv r:i",
-            # The VEX.128 form needs PCLMULQDQ; assemblers choose it for xmm0-15.
-            ("vpclmulqdq", "pclmulqdq", *_F),
-            f"{_SDM}, PCLMULQDQ, EVEX",
-            "clmul",
-        ),
-        Row("vaesenc", "w:v r:v r:v/mv", _AES, f"{_SDM}, AESENC, EVEX", "other"),
-        Row("vaesenclast", "w:v r:v r:v/mv", _AES, f"{_SDM}, AESENCLAST, EVEX", "other"),
-        Row("vpaddd", "w:v r:v r:v/mv", _F, f"{_SDM}, PADDD, EVEX", "other"),
-        Row("vpxorq", "w:v r:v r:v/mv", _F, f"{_SDM}, PXOR, EVEX", "xor"),
-        Row("vpternlogq", "rw:v r:v r:v/mv r:i", _F, f"{_SDM}, VPTERNLOGQ", "xor"),
-        Row("vpxorq.zero", "w:x n:x n:x", _F, f"{_SDM}, PXOR, EVEX.128", "xor"),
-        Row("vporq", "w:v r:v r:v/mv", _F, f"{_SDM}, POR, EVEX", "xor"),
-        Row("vpandq", "w:v r:v r:v/mv", _F, f"{_SDM}, PAND, EVEX", "xor"),
-        Row("vpshufd", "w:v r:v/mv r:i", _F, f"{_SDM}, PSHUFD, EVEX", "shuffle"),
-        Row("vpshufb", "w:v r:v r:v/mv", _BW, f"{_SDM}, PSHUFB, EVEX", "shuffle"),
-        Row("vpslldq", "w:v r:v r:i", _BW, f"{_SDM}, PSLLDQ, EVEX", "shuffle"),
-        Row("vpsrldq", "w:v r:v r:i", _BW, f"{_SDM}, PSRLDQ, EVEX", "shuffle"),
-        Row("vpunpcklqdq", "w:v r:v r:v/mv", _F, f"{_SDM}, PUNPCKLQDQ, EVEX", "shuffle"),
-        Row("vpunpckhqdq", "w:v r:v r:v/mv", _F, f"{_SDM}, PUNPCKHQDQ, EVEX", "shuffle"),
-        Row("vpsllq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSLLQ, EVEX", "shuffle"),
-        Row("vpsrlq.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRLQ, EVEX", "shuffle"),
-        Row("vpsrad.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRAD, EVEX", "shuffle"),
-        Row("vextracti64x4", "w:h r:v r:i", ("avx512f",), f"{_SDM}, VEXTRACTI64X4", "shuffle"),
-        Row("vextracti64x2", "w:h r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2, EVEX.256", "shuffle"),
-        Row("vextracti64x2.lane", "w:x r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2", "shuffle"),
-        Row("vinserti64x2", "w:v r:v r:x/m128 r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
-        Row("vshufi64x2", "w:v r:v r:v r:i", _F, f"{_SDM}, VSHUFI64X2", "shuffle"),
-        Row("valignq", "w:v r:v r:v r:i", _F, f"{_SDM}, VALIGNQ", "shuffle"),
-        Row(
-            "vgf2p8affineqb",
-            "w:v r:v r:v/mv r:i",
-            ("gfni", *_F),
-            f"{_SDM}, GF2P8AFFINEQB, EVEX",
-            "other",
-        ),
-        Row("vmovdqa64.copy", "w:v r:v", _F, f"{_SDM}, MOVDQA, EVEX", "other", copy=True),
-        Row("vmovdqu64.load", "w:v r:mv", _F, f"{_SDM}, MOVDQU, EVEX", "load"),
-        Row("vmovdqu64.store", "w:mv r:v", _F, f"{_SDM}, MOVDQU, EVEX", "store"),
-        Row("vbroadcasti64x2", "w:v r:m128", _DQ, f"{_SDM}, VPBROADCAST, EVEX", "load"),
-        Row("vmovq.gpr", "w:x r:q", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
-        Row("vmovq.load", "w:x r:m64", ("avx512f",), f"{_SDM}, MOVQ, EVEX.128", "load"),
-        Row("vmovd.load", "w:x r:m32", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "load"),
-        # Not VMOVQ, whose displacement capstone 5 reads wrong where EVEX shortens it.
-        Row(
-            "vpextrq.store", "w:m64 r:x r:i", ("avx512dq",), f"{_SDM}, PEXTRQ, EVEX.128", "shuffle"
-        ),
-        Row("vmovd.store", "w:m32 r:x", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "store"),
-        Row("vpextrb.store", "w:m8 r:x r:i", ("avx512bw",), f"{_SDM}, PEXTRB, EVEX.128", "shuffle"),
-        Row("vmovq.out", "w:q r:x", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
-        Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
-    ),
-}
-"""Rows at 128, 256 and 512 bits."""
 
 FEATURES = (
     *("avx", "avx512dq", "avx512f", "avx512vl"),

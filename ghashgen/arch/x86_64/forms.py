@@ -29,6 +29,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
+from ghashgen.arch.rows import Row
 from ghashgen.arch.uarch import spell
 
 ZEROING = ("pxor", "vpxor", "vpxorq", "xor")
@@ -166,6 +167,34 @@ def known(mnemonic: str) -> frozenset[str]:
         if mnemonic in ZEROING:
             forms.add(spell(mnemonic, [choices[0][0], "0"]))
     return frozenset(forms)
+
+
+_OF_KINDS = {
+    "v": ("x", "y", "z"),
+    "h": ("x", "y"),
+    "mv": ("m128", "m256", "m512"),
+    "m128a": ("m128",),
+    "q": ("r64",),
+    "d": ("r32",),
+    "addr": ("agen", "agen3"),
+    "i": ("i8", "i32"),
+}
+"""Operand kinds of rows (`arch.rows.KINDS`) in forms, where they differ."""
+
+
+def of_row(row: Row) -> frozenset[str]:
+    """Return the forms of an instruction row, at any width."""
+    choices = [
+        [k for kind in spec.kinds for k in _OF_KINDS.get(kind, (kind,))] for spec in row.operands
+    ]
+    if any(spec.role == "n" for spec in row.operands):
+        choices = [choices[0], ["0"]]
+    return known(row.mnemonic) & {spell(row.mnemonic, kinds) for kinds in product(*choices)}
+
+
+def mnemonic_of(code: Any) -> str:
+    """Return the mnemonic of an opcode, by iced's number."""
+    return _mnemonics()[OpCodeInfo(code).mnemonic]
 
 
 @cache

@@ -1,32 +1,7 @@
-"""What the VEX instruction sets share: rows of one block, and lowering where rows have one name."""
+"""What the VEX instruction sets share: lowering where rows have one name."""
 
-from ghashgen.arch.rows import Row, lowering, row_table
+from ghashgen.arch.rows import lowering
 from ghashgen.arch.x86_64.general import LOWER as GENERAL
-from ghashgen.arch.x86_64.general import ROWS as GENERAL_ROWS
-from ghashgen.ir.program import Flow
-
-SDM = "Intel SDM vol. 2"
-AVX = ("avx",)
-
-ROWS = {
-    **GENERAL_ROWS,
-    **row_table(
-        Row("vpcmpgtb", "w:x r:x r:x/m128", AVX, f"{SDM}, PCMPGTB, VEX.128", "other"),
-        Row("vpxor.zero", "w:x n:x n:x", AVX, f"{SDM}, PXOR, VEX.128", "xor"),
-        Row("vpsllq.by", "w:x r:x r:x/m128", AVX, f"{SDM}, PSLLQ, VEX.128", "shuffle"),
-        Row("vpsrlq.by", "w:x r:x r:x/m128", AVX, f"{SDM}, PSRLQ, VEX.128", "shuffle"),
-        Row("vmovq.load", "w:x r:m64", AVX, f"{SDM}, MOVQ, VEX.128", "load"),
-        Row("vmovd.load", "w:x r:m32", AVX, f"{SDM}, MOVD, VEX.128", "load"),
-        Row("vzeroupper", "", AVX, f"{SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
-        Row("vmovq.store", "w:m64 r:x", AVX, f"{SDM}, MOVQ, VEX.128", "store"),
-        Row("vmovd.store", "w:m32 r:x", AVX, f"{SDM}, MOVD, VEX.128", "store"),
-        Row("vpextrw.store", "w:m16 r:x r:i", AVX, f"{SDM}, PEXTRW, VEX.128", "shuffle"),
-        Row("vpextrb.store", "w:m8 r:x r:i", AVX, f"{SDM}, PEXTRB, VEX.128", "shuffle"),
-        Row("vmovq.gpr", "w:x r:q", AVX, f"{SDM}, MOVD/MOVQ, VEX.128", "other"),
-        Row("vmovq.out", "w:q r:x", AVX, f"{SDM}, MOVD/MOVQ, VEX.128", "other"),
-    ),
-}
-"""Rows of general registers, and of one block in an xmm register."""
 
 LOWER = {
     **GENERAL,

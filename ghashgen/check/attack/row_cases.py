@@ -64,8 +64,8 @@ IMMEDIATES = {
 }  # fmt: skip
 
 UNTESTABLE = ("JMP", "CALL", "RET", "PUSH", "POP", "J", "LEAVEQ")
-"""Control flow and stack. tests/test_verify_control.py compares them, a few instructions at a
-time.
+"""Control flow and stack. tests/verify/test_verify_control.py compares them, a few instructions
+at a time.
 """
 
 BUFFER, BUFFER_BYTES, START = "buffer", 256, 64

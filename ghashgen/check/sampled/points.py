@@ -1,76 +1,38 @@
 """Points with independent powers, and the right results for them, by `ghashgen.algebra.field`.
 
 A point is a state, a message and elements H_1, H_2, … drawn independently: no H_i is a power of
-another. The table is made from them (`cells`), so a wrong power at one position is a different
-random element and not, for some key, the right one. The right result of `update` follows from how
-the kernel groups blocks (`Structure`): n at a time against H_n … H_1. For H_i = H^i that is GHASH.
+another. The table is made from them (`check.sampled.cells`), so a wrong power at one position is a
+different random element and not, for some key, the right one. The right result of `update` follows
+from how the kernel groups blocks (`Structure`): n at a time against H_n … H_1. For H_i = H^i that
+is GHASH.
 
-The formulas of the cells follow MANIFEST.json's description, in the field and not in registers.
 harness/points.c computes many points fast; `check` compares the first of a run with this module.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from ghashgen.algebra.field.bitorder import (
     BLOCK_BYTES,
     Order,
     block_from_element,
-    byte_reverse,
     element_from_block,
-    register_from_element,
-    twist,
 )
-from ghashgen.algebra.field.gf2 import bit_reflect, clmul, mod
-from ghashgen.algebra.field.gf128 import P, X, mul, power
+from ghashgen.algebra.field.gf128 import mul
 from ghashgen.algebra.field.polyval import mulX_GHASH
+from ghashgen.check.sampled.cells import (
+    FREE,
+    KEY_TERM,
+    LINEAR,
+    ZERO,
+    Cell,
+    as_memory,
+    key_term,
+    linear_cell,
+    memory,
+)
 from ghashgen.support.errors import GhashgenError
-
-ZERO = "0"
-FREE = "-"
-LINEAR = ("B", "S", "K", "C1", "C2", "H", "N")
-"""Kinds of cells that are linear in H_i, in the order of harness/points.h."""
-
-KEY_TERM = "R"
-_HALF = 64
-_LOW = (1 << _HALF) - 1
-_FOLD = power(X, _HALF)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The content of 16 bytes of the table: a kind, a power, and the step of a sum of key terms."""
-
-    kind: str
-    power: int = 0
-    step: int = 1
-
-    @property
-    def degree(self) -> int:
-        """Degree of the cell's bits in the powers' bits; unstated bytes are variables too."""
-        return {ZERO: 0, KEY_TERM: 2}.get(self.kind, 1)
-
-
-def cell(text: str) -> Cell:
-    """Return the cell that MANIFEST.json writes as "K3", "R16/4", "0" or "-".
-
-    Raises:
-        GhashgenError: it is none of these.
-    """
-    if text in (ZERO, FREE):
-        return Cell(text)
-    body, _, step = text.partition("/")
-    for kind in (*LINEAR, KEY_TERM):
-        number = body.removeprefix(kind)
-        if number != body and number.isdecimal() and int(number) > 0:
-            if step and not (kind == KEY_TERM and step.isdecimal() and int(step) > 0):
-                break
-            return Cell(kind, int(number), int(step or 1))
-    raise GhashgenError(
-        f"{text!r} is not a table cell", "write a kind and a power, such as K3, or 0"
-    )
 
 
 @dataclass(frozen=True)
@@ -116,89 +78,6 @@ class Structure:
         return 1 + len(self.groups(length))
 
 
-def _memory(register: int) -> bytes:
-    return register.to_bytes(BLOCK_BYTES, "little")
-
-
-def _halves(H: int, order: Order) -> tuple[int, int, int, int]:
-    """Return the register halves (B0, B1, K0, K1) of B and K = B·x^64."""
-    B_element = twist(H, order)
-    B = register_from_element(B_element, order)
-    K = register_from_element(mul(B_element, _FOLD), order)
-    return B & _LOW, B >> _HALF, K & _LOW, K >> _HALF
-
-
-def linear_cell(kind: str, H: int, order: Order, op: str) -> bytes:
-    """Return a cell of one of the LINEAR kinds for the element H, as in memory."""
-    B0, B1, K0, K1 = _halves(H, order)
-    reflected = order is Order.REFLECTED
-    match kind:
-        case "B":
-            register = B0 | B1 << _HALF
-        case "S":
-            register = (B0 ^ B1) | (B0 ^ B1) << _HALF
-        case "K":
-            register = K0 | K1 << _HALF
-        case "C1":
-            register = B0 | K0 << _HALF if reflected else K0 | B0 << _HALF
-        case "C2":
-            register = B1 | K1 << _HALF if reflected else K1 | B1 << _HALF
-        case "H":
-            register = register_from_element(H, order)
-        case "N":
-            return as_memory(block_from_element(H), op)
-        case _:
-            raise ValueError(f"no linear cell {kind}")
-    return _memory(register)
-
-
-def as_memory(block: bytes, op: str) -> bytes:
-    """Return a GHASH block as the operation stores it (RFC 8452, appendix A)."""
-    return byte_reverse(block) if op == "polyval" else block
-
-
-def product_low(y: int, order: Order) -> int:
-    """Return what the product y of C1's halves adds to the key term's register."""
-    return register_from_element(_product_element(y, order, _HALF, 0), order)
-
-
-def product_high(y: int, order: Order) -> int:
-    """Return what the product y of C2's halves adds to the key term's register."""
-    return register_from_element(_product_element(y, order, 0, _HALF), order)
-
-
-def _product_element(y: int, order: Order, reflected: int, natural: int) -> int:
-    """Return the element of a 128-bit product of register halves, times a power of x.
-
-    Natural: bit k is x^k. Reflected: the halves' bit k is x^(63 - k) and the product's is
-    x^(126 - k); a register with this product reads x^(127 - k), one factor of x more.
-    """
-    if order is Order.NATURAL:
-        return mod(y << natural, P)
-    return mod(bit_reflect(y, 2 * _HALF) << reflected, P)
-
-
-def key_term(H: int, order: Order) -> int:
-    """Return the register of one power's key term."""
-    B0, B1, K0, K1 = _halves(H, order)
-    return product_low(clmul(B0, K0), order) ^ product_high(clmul(B1, K1), order)
-
-
-@cache
-def images(order: Order, op: str) -> bytes:
-    """Return the maps of harness/points.h: images of the unit vectors of 16 bytes in memory.
-
-    The LINEAR kinds map the block of H_i; the last two map the products in the key term.
-    """
-    units = [_memory(1 << i) for i in range(8 * BLOCK_BYTES)]
-    out = [
-        linear_cell(kind, element_from_block(unit), order, op) for kind in LINEAR for unit in units
-    ]
-    for function in (product_low, product_high):
-        out += [_memory(function(int.from_bytes(u, "little"), order)) for u in units]
-    return b"".join(out)
-
-
 @dataclass(frozen=True)
 class Point:
     """A point and its right results; powers and results are blocks, as bytes."""
@@ -233,7 +112,7 @@ def table(cells: Sequence[Cell], powers: Sequence[bytes], order: Order, op: str)
             register = 0
             for i in range(c.power, 0, -c.step):
                 register ^= term(i)
-            out.append(_memory(register))
+            out.append(memory(register))
         elif c.kind in LINEAR:
             out.append(linear_cell(c.kind, elements[c.power - 1], order, op))
         else:
@@ -337,17 +216,3 @@ def _fault(what: str) -> GhashgenError:
         f"harness/points.c and ghashgen.algebra.field disagree on {what}",
         "this is a fault of the harness: nothing was compared with it",
     )
-
-
-__all__ = [
-    "Cell",
-    "Point",
-    "Structure",
-    "cell",
-    "check",
-    "images",
-    "linear_cell",
-    "seed",
-    "table",
-    "update",
-]

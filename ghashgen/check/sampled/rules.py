@@ -71,6 +71,11 @@ def _plain(name: str) -> str:
     return name[1:] if name.startswith("v") else name
 
 
+def knows(name: str) -> bool:
+    """Return whether a mnemonic of vector registers is on one of the lists."""
+    return _plain(name) in _LARGEST | _SUM | _ORDERED | _TERNARY
+
+
 @cache
 def _monomials(table: int) -> tuple[tuple[int, ...], ...]:
     """Return the monomials of a truth table of three inputs, each as operand numbers.

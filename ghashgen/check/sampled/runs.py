@@ -9,7 +9,7 @@ from queue import Queue
 from typing import Literal
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.check.sampled import points
+from ghashgen.check.sampled import cells, points
 from ghashgen.check.sampled.points import Point, Structure
 from ghashgen.check.sampled.subject import (
     BITS,
@@ -40,7 +40,7 @@ _PARTS = 16
 
 _LARGEST = 2**32 - 1
 
-_KINDS = {name: number for number, name in enumerate((*points.LINEAR, "R", "0", "-"))}
+_KINDS = {name: number for number, name in enumerate(("-", "0", "R", *cells.LINEAR))}
 
 
 def _job(
@@ -55,8 +55,9 @@ def _job(
     s = first.structure
     bound, top = max(x.bound for x in subjects), max(x.top for x in subjects)
     head = [int(first.op == "polyval"), s.blocks, s.lanes, len(s.rest), *s.rest]
-    head += [top, bound, dumped, 0, len(subjects)]
-    parts = [b"GHP1", points.seed(seed), _numbers(head), points.images(first.order, first.op)]
+    maps = cells.images(first.order, first.op)
+    head += [top, bound, dumped, 0, len(subjects), len(maps)]
+    parts = [b"GHP1", points.seed(seed), _numbers(head), *maps]
     for i, subject in enumerate(subjects):
         name = subject.name.encode()
         parts += [_numbers([int(plans is not None), len(name)]), name]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
 from ghashgen.check.sampled import degrees
-from ghashgen.check.sampled.points import Cell, Structure, cell
+from ghashgen.check.sampled.cells import Cell, cell
+from ghashgen.check.sampled.points import Structure
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from ghashgen.check.sampled.points import cell
+from ghashgen.check.sampled.cells import cell
 from ghashgen.check.validation import cavp, columns, hashes, segments, siv
 from ghashgen.check.validation.cases import (
     Case,

@@ -20,7 +20,7 @@ from ghashgen.algebra.field.gf128 import X, mul
 from ghashgen.algebra.field.ghash import multiply_blocks
 from ghashgen.algebra.field.polyval import dot
 from ghashgen.check.sampled import points
-from ghashgen.check.sampled.points import FREE, Cell
+from ghashgen.check.sampled.cells import FREE, Cell
 from ghashgen.check.validation.cases import SEED, ZERO, edge_blocks, tail_bound, xor
 from ghashgen.check.validation.columns import spread
 from ghashgen.check.validation.segments import EXPONENTS, power_of

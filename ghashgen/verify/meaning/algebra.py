@@ -20,7 +20,7 @@ B_u·v_w exactly if the coefficient of the basis product says so. So a compariso
 whether a form is the state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from ghashgen.algebra.field.bitorder import (
@@ -47,9 +47,6 @@ from ghashgen.algebra.ops.forms import (
     variable,
 )
 from ghashgen.verify.core.moves import moves_of
-
-KINDS = ("B", "S", "K", "C1", "C2", "R", "H", "N")
-"""What a cell of a table may hold."""
 
 ZERO = "0"
 """The kind of a cell of zeros."""
@@ -173,35 +170,11 @@ class Algebra:
         kind, _, step = kind.partition("/")
         if step:
             return self._stepped(power, int(step))
-        B = variable(f"B{power}")
-        low, high = B.slice(0, 64), B.slice(64, 64)
-        reflected = self.order is Order.REFLECTED
-        match kind:
-            case "B":
-                return B
-            case "S":
-                return concat(low ^ high, low ^ high)
-            case "K":
-                if reflected:
-                    return multiply(low, constant(Q_REFLECTED, 64)) ^ concat(high, low)
-                return multiply(high, constant(Q, 64)) ^ low.resize(128).shift(64)
-            case "C1" | "C2":
-                K = self.entry("K", power)
-                at = 0 if kind == "C1" else 64
-                pair = (B.slice(at, 64), K.slice(at, 64))
-                return concat(*pair) if reflected else concat(*reversed(pair))
-            case "R":
-                C1, C2 = self.entry("C1", power), self.entry("C2", power)
-                y = [multiply(C.slice(0, 64), C.slice(64, 64)) for C in (C1, C2)]
-                term = self._fold(*y)
-                return term ^ self.entry("R", power - 1) if power > 1 else term
-            case "H":
-                return B.moves(untwist_moves(self.order), 128)
-            case "N":
-                return self.entry("H", power).moves(self.memory, 128)
-            case "subkey":
-                return B.moves(subkey_moves(self.order, self.op), 128)
-        raise ValueError(f"no table entry {kind}")
+        if kind == "subkey":
+            return self.entry("B", power).moves(subkey_moves(self.order, self.op), 128)
+        if kind not in CELLS:
+            raise ValueError(f"no table entry {kind}")
+        return CELLS[kind](self, power)
 
     def _stepped(self, power: int, step: int) -> Form:
         """The sum of the key terms of H^power, H^(power - step), … down to a power above 0."""
@@ -212,13 +185,10 @@ class Algebra:
                 out ^= self.entry("R", i - 1)
         return out
 
-    def _fold(self, y_low: Form, y_high: Form) -> Form:
-        """The final fold of the K scheme, of Ylo + Yhi·x^64 (natural) or its mirror image."""
-        if self.order is Order.REFLECTED:
-            swapped = concat(y_low.slice(64, 64), y_low.slice(0, 64))
-            return multiply(y_low.slice(0, 64), constant(Q_REFLECTED, 64)) ^ swapped ^ y_high
-        top = multiply(y_high.slice(64, 64), constant(Q, 64))
-        return top ^ y_low ^ y_high.slice(0, 64).resize(128).shift(64)
+    def halves(self, kind: str, power: int) -> tuple[Form, Form]:
+        """Return the low and the high half of a table entry."""
+        entry = self.entry(kind, power)
+        return entry.slice(0, 64), entry.slice(64, 64)
 
     def power_forms(self, a: int, b: int) -> list[tuple[str, Form]]:
         """Return the forms of B, H and N for H^(a+b) in the bits of B_a and B_b, a <= b."""
@@ -303,3 +273,48 @@ def _diagonal(basis: tuple[tuple[int, ...], ...], value: int) -> int:
     for u in set_bits(value):
         out ^= basis[u][u]
     return out
+
+
+def _sum_of_halves(of: Algebra, i: int) -> Form:
+    low, high = of.halves("B", i)
+    return concat(low ^ high, low ^ high)
+
+
+def _folded(of: Algebra, i: int) -> Form:
+    low, high = of.halves("B", i)
+    if of.order is Order.REFLECTED:
+        return multiply(low, constant(Q_REFLECTED, 64)) ^ concat(high, low)
+    return multiply(high, constant(Q, 64)) ^ low.resize(128).shift(64)
+
+
+def _pair(of: Algebra, i: int, half: int) -> Form:
+    B, K = of.halves("B", i)[half], of.halves("K", i)[half]
+    return concat(B, K) if of.order is Order.REFLECTED else concat(K, B)
+
+
+def _key_term(of: Algebra, i: int) -> Form:
+    """The final fold of the K scheme, of Ylo + Yhi·x^64 (natural) or its mirror image."""
+    y_low, y_high = (multiply(*of.halves(kind, i)) for kind in ("C1", "C2"))
+    if of.order is Order.REFLECTED:
+        swapped = concat(y_low.slice(64, 64), y_low.slice(0, 64))
+        term = multiply(y_low.slice(0, 64), constant(Q_REFLECTED, 64)) ^ swapped ^ y_high
+    else:
+        top = multiply(y_high.slice(64, 64), constant(Q, 64))
+        term = top ^ y_low ^ y_high.slice(0, 64).resize(128).shift(64)
+    return term ^ of.entry("R", i - 1) if i > 1 else term
+
+
+CELLS: Mapping[str, Callable[[Algebra, int], Form]] = {
+    "B": lambda of, i: variable(f"B{i}"),
+    "S": _sum_of_halves,
+    "K": _folded,
+    "C1": lambda of, i: _pair(of, i, 0),
+    "C2": lambda of, i: _pair(of, i, 1),
+    "R": _key_term,
+    "H": lambda of, i: of.entry("B", i).moves(untwist_moves(of.order), 128),
+    "N": lambda of, i: of.entry("H", i).moves(of.memory, 128),
+}
+"""What a cell of a table may hold: for each kind, the cell for H^i in the bits of B1, B2, …."""
+
+KINDS = tuple(CELLS)
+"""The kinds of cells."""

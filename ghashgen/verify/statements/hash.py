@@ -169,9 +169,11 @@ def parse_cell(text: str) -> tuple[str, int] | None:
         return None
     if text == ZERO:
         return ZERO, 0
-    match = re.fullmatch(r"(C1|C2|[BSKRHN])([1-9]\d*)(/[1-9]\d*)?", text)
+    match = re.fullmatch(rf"({'|'.join(KINDS)})([1-9]\d*)(/[1-9]\d*)?", text)
     if match is None or (match[3] and match[1] != "R"):
         raise GhashgenError(
-            f"no table cell {text!r}", "write a kind and a power, such as K3, or 0, or -"
+            f"no table cell {text!r}",
+            "write a kind and a power, such as K3, or 0, or -; the prover's kinds are "
+            f"{', '.join(KINDS)}, and CELLS in ghashgen/verify/meaning/algebra.py takes another",
         )
     return match[1] + (match[3] or ""), int(match[2])

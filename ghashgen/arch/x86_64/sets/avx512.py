@@ -2,7 +2,8 @@
 
 from ghashgen.arch.rows import Isa, lowering
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.arch.x86_64.evex import FEATURES, LOWER, ROWS
+from ghashgen.arch.x86_64.evex import FEATURES, LOWER
+from ghashgen.arch.x86_64.instructions import rows
 
 ISA = Isa(
     name="avx512",
@@ -13,7 +14,7 @@ ISA = Isa(
     catalogue_blocks=(4, 8, 16, 32, 48),
     features=FEATURES,
     leave=("vzeroupper",),
-    rows=ROWS,
+    rows=rows("evex"),
     lower={
         **LOWER,
         **lowering("""

@@ -6,7 +6,8 @@ instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
 
 from ghashgen.arch.rows import Isa, lowering
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.arch.x86_64.evex import FEATURES, LOWER, ROWS
+from ghashgen.arch.x86_64.evex import FEATURES, LOWER
+from ghashgen.arch.x86_64.instructions import rows
 
 ISA = Isa(
     name="avx512vl",
@@ -17,7 +18,7 @@ ISA = Isa(
     catalogue_blocks=(2, 8, 16, 32, 48),
     features=("avx2", *FEATURES),
     leave=("vzeroupper",),
-    rows=ROWS,
+    rows=rows("evex"),
     lower={
         **LOWER,
         **lowering("""

@@ -33,7 +33,7 @@ WIDEST = (
 )
 """Features that loading and storing registers of each kind needs."""
 
-PIECES = "compared in pieces of code by tests/test_verify_control.py"
+PIECES = "compared in pieces of code by tests/verify/test_verify_control.py"
 """Why jumps and the stack are not run here."""
 
 

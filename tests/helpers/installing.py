@@ -1,0 +1,89 @@
+"""Copies of the project, in a folder of their own, and every verb in its quickest form."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = "ghash_sse_k_clmul1_x1"
+"""The kernel that the verbs are tried with."""
+
+QUICKEST: Mapping[str, str] = {
+    "attack": f"--part mutants --name {SMALL} --count 2 --keep found",
+    "audit": f"--name {SMALL}",
+    "bench": f"--name {SMALL} --quick --sizes 16 --mode throughput",
+    "bench-tool": "",
+    "compare": "solaris --quick --sizes 16",
+    "doctor": "",
+    "generate": f"--name {SMALL} --out kernels",
+    "list": f"--name {SMALL}",
+    "model": "",
+    "prove": f"--name {SMALL}",
+    "prove-object": f"kernel.o --name {SMALL}",
+    "recommend": "--cpu avx,pclmulqdq",
+    "report": "--kernels kernels --out page",
+    "summary": "",
+    "tune": f"--name {SMALL} --finalists 1",
+    "validate": f"--name {SMALL}",
+    "vendor": f"--name {SMALL} --into vendored",
+}
+"""For each verb, its words; they write below the working folder. `generate` makes what
+`prove-object` and `report` read."""
+
+ORDER = ("generate", *(verb for verb in QUICKEST if verb != "generate"))
+
+CUT = f"""
+from ghashgen.cli import main as cli
+from ghashgen.kernels import selection
+from ghashgen.kernels.hash import catalogue
+kernels = tuple(kernel for kernel in catalogue.catalogue() if kernel.name == {SMALL!r})
+catalogue.catalogue = selection.catalogue = lambda: kernels
+cli.main()
+"""
+"""The command line with a catalogue of one kernel, for verbs that take the whole of it."""
+
+WHOLE = ("bench-tool", "model")
+
+IGNORED = (".git", ".venv", "build", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis")
+"""What .gitignore keeps out of a clone, and git's own folder: a tree need not have it."""
+
+
+def copy_of_the_project(folder: Path, without: Sequence[str] = ()) -> Path:
+    """Copy what a clone holds, as far as it is told without git, and return the folder."""
+    ignored = shutil.ignore_patterns(*IGNORED, *without)
+    shutil.copytree(ROOT, folder, ignore=ignored, symlinks=True)
+    return folder
+
+
+def call(
+    verb: str, python: Sequence[str | Path], cwd: Path, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a verb in its quickest form; `env` holds what differs from this environment."""
+    program = ("-c", CUT) if verb in WHOLE else ("-m", "ghashgen")
+    return run([*python, *program, verb, *QUICKEST[verb].split()], cwd, env)
+
+
+def run(
+    words: Sequence[str | Path], cwd: Path, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a program with nothing of this project in its environment."""
+    ours = ("PYTHONPATH", "GHASHGEN_CACHE", "XDG_CACHE_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    return subprocess.run(
+        [str(word) for word in words],
+        cwd=cwd,
+        env={**kept, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files_below(folder: Path) -> set[str]:
+    """Return the files below a folder, by their path there."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

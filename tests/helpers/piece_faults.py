@@ -1,0 +1,105 @@
+"""Faults planted by hand in functions of messages in pieces, and what the proof says of them."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.verify.core.refutation import Category, Refutation
+from helpers.gcm_proving import AVX, proved, text_of
+
+Edit = Callable[[str], str]
+
+FUNCTION, MEMORY, TIMING = Category.FUNCTION, Category.MEMORY, Category.CONSTANT_TIME
+ABI, WIPE, OPEN = Category.ABI, Category.WIPE, Category.UNSUPPORTED
+
+WIDE = GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False)
+WIPED = replace(AVX, wipe=True)
+
+
+ENTRY = "endbr64\n"
+REFUSED = ".refused:\n"
+ALIGNED = """.ready:
+    mov r11, rsp
+    and r11, -64
+    vmovdqa ymm9, [{}]
+    vzeroupper
+"""
+
+
+def put(*edits: tuple[str, str]) -> Edit:
+    """Return an edit: the first place of each text holds another."""
+
+    def edit(own: str) -> str:
+        for old, new in edits:
+            assert old in own, f"no such text: {old!r}"
+            own = own.replace(old, new, 1)
+        return own
+
+    return edit
+
+
+def behind(*edits: tuple[str, str]) -> Edit:
+    """Return an edit: these lines follow the first place of each text."""
+    return put(*((old, f"{old}{new}") for old, new in edits))
+
+
+def lines(*lines: str) -> str:
+    return "\n    ".join(lines)
+
+
+def edited(kernel: str, text: str, operation: str, edit: Edit) -> str:
+    head, label, tail = text.partition(f"\n{kernel}_{operation}:\n")
+    own, end, rest = tail.partition("\n.end:")
+    changed = edit(own)
+    assert changed != own
+    return head + label + changed + end + rest
+
+
+def refuted(operation: str, edit: Edit, kernel: GcmKernel = AVX) -> Refutation | None:
+    text = edited(kernel.name, text_of(kernel, "sysv"), operation, edit)
+    return proved(kernel, text, operation).refutation
+
+
+def require_refused(
+    operation: str, wrong: Edit, twin: Edit, category: Category, words: str,
+    kernel: GcmKernel = AVX, found: bool = True,
+) -> None:  # fmt: skip
+    """What is wrong is refused, in these words; its twin differs in that alone, and is proved.
+
+    `found`: a certificate of the twin is found.
+    """
+    refutation = refuted(operation, wrong, kernel)
+    assert refutation is not None
+    assert refutation.category == category, str(refutation)
+    assert words in str(refutation)
+    refutation = refuted(operation, twin, kernel)
+    assert (refutation.category if refutation else None) == (None if found else OPEN)
+
+
+def require_wiped(operation: str, label: str, secret: bool) -> None:
+    """Behind a label one register is not wiped, which is refused if a secret has come by then."""
+
+    def edit(own: str) -> str:
+        before, at, after = own.partition(label)
+        wipe = re.search(r" +vpxor +xmm2, xmm2, xmm2 +; wipe\n", after)
+        assert wipe is not None
+        return before + at + after[: wipe.start()] + after[wipe.end() :]
+
+    text = edited(WIPED.name, text_of(WIPED, "sysv"), operation, edit)
+    refutation = proved(WIPED, text, operation).refutation
+    if secret:
+        assert refutation is not None
+        assert refutation.category == Category.WIPE, str(refutation)
+    else:
+        assert refutation is None
+
+
+def changed(function: str, old: str, new: str, nth: int = 0) -> str:
+    """The kernel's text, one place behind the label of a function changed; NAME is the kernel's."""
+    head, label, tail = text_of(AVX).partition(f"\n{AVX.name}_{function}:\n")
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old.replace("NAME", AVX.name)))
+    match = list(re.finditer(pattern, tail))[nth]
+    assert match.start() < tail.index("\n.end:"), old
+    fresh = new.replace("NAME", AVX.name).format(**match.groupdict())
+    return head + label + tail[: match.start()] + fresh + tail[match.end() :]

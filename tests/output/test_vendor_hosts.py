@@ -1,0 +1,393 @@
+"""`vendor --host`: what a host gets, whether its own build runs its test, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from helpers.vendor_calls import refused, vendor
+
+from ghashgen.check import vendoring
+from ghashgen.kernels.selection import Choice, look_up
+from ghashgen.kernels.target import target
+from ghashgen.output import vendored
+from ghashgen.output.folder import write
+from ghashgen.output.hosts.registry import hosts
+from ghashgen.output.vectors import vectors
+from ghashgen.support.paths import project_root
+
+NEEDS = ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")
+CHOICE = ("--key", "128", "--isa", "sse", "--isa", "avx")
+HASH = "ghash_sse_k_clmul1_x1"
+COUNTERS = ("--family", "ctr", "--key", "128", "--isa")
+TOOLS = {
+    "make": (("make", "ar", "nasm"), "make -f ghashgen.mk test"),
+    "cmake": (
+        ("cmake", "ctest", "ninja", "nasm"),
+        "cmake -S . -B out -G Ninja && cmake --build out && ctest --test-dir out --verbose",
+    ),
+    "meson": (
+        ("meson", "ninja", "nasm"),
+        "meson setup out && meson test -C out --verbose",
+    ),
+}
+"""For each tool: the programs that it takes, and the command that builds and tests a folder."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
+        yield
+
+
+def options_in(folder: Path) -> tuple[str, ...]:
+    record = vendored.read(folder)
+    assert record is not None
+    return record.options
+
+
+@pytest.fixture(scope="module")
+def for_c(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    folder = tmp_path_factory.mktemp("third_party") / "ghashgen"
+    vendor("--host", "c", *CHOICE, "--into", folder)
+    return folder
+
+
+def made_and_run(folder: Path, there: Path, tool: str) -> subprocess.CompletedProcess[str]:
+    """Build and test a copy of a folder by a tool's own command."""
+    programs, command = TOOLS[tool]
+    for each in programs:
+        if shutil.which(each) is None:
+            pytest.skip(f"{each} not found: a folder is not tested by {tool}")
+    shutil.copytree(folder, there)
+    return subprocess.run(
+        command, shell=True, cwd=there, check=False, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_test_of_c_is_run(for_c: Path, tmp_path: Path, tool: str) -> None:
+    found = made_and_run(for_c, tmp_path / "copy", tool)
+    assert found.returncode == 0, found.stdout + found.stderr
+    said = f"{2 * len(vectors(16).vectors)} messages sealed, opened, and refused with a wrong tag"
+    assert (said in found.stdout) == (not lacking(NEEDS))
+    assert "warning" not in (found.stdout + found.stderr).lower()
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "said"),
+    [
+        # Other halves of operands, other words of a shuffle.
+        ("*.asm", ", 0x00", ", 0x01", "text 0 bytes, apart (gcm128_"),
+        (
+            "ghashgen_gcm_dispatch.c",
+            "return key->kernel->open(",
+            "return 0 & key->kernel->open(",
+            "takes a wrong",
+        ),
+        ("ghashgen_test.c", "4e", "4f", "another"),
+    ],
+)
+def test_the_test_of_c_notices_a_fault(
+    for_c: Path, tmp_path: Path, file: str, right: str, wrong: str, said: str
+) -> None:
+    if missing := lacking(NEEDS):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is not run")
+    faulty = tmp_path / "faulty"
+    shutil.copytree(for_c, faulty)
+    for path in faulty.glob(file):
+        text = path.read_text(encoding="utf-8")
+        assert right in text
+        path.write_text(text.replace(right, wrong), encoding="utf-8")
+    found = made_and_run(faulty, tmp_path / "copy", "make")
+    assert found.returncode != 0
+    assert said in found.stdout
+
+
+def test_the_files_of_c(for_c: Path) -> None:
+    names = {path.name for path in for_c.iterdir() if path.suffix not in (".asm", ".o")}
+    assert names == {
+        *("CMakeLists.txt", "meson.build", "ghashgen.mk", "ghashgen.pc", "LICENSE", "VENDORED"),
+        *("ghashgen.h", "ghashgen_gcm_dispatch.c", "ghashgen_gcm_dispatch.h"),
+        *("ghashgen_test.c", "ghashgen.md"),
+    }
+    page = (for_c / "ghashgen.md").read_text(encoding="utf-8").splitlines()
+    assert [line[:2] for line in page[2:]] == ["1.", "2.", "3.", "4.", "5."]
+    record = (for_c / "VENDORED").read_text(encoding="utf-8")
+    assert "cc -std=c11 -O2 -c ghashgen_gcm_dispatch.c" in record
+    # The test is no part of the library.
+    assert "-c ghashgen_test.c" not in record
+    assert options_in(for_c) == (*CHOICE[2:], *CHOICE[:2], "--host", "c")
+
+
+def test_add_keeps_the_host(for_c: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    shutil.copytree(for_c, folder)
+    before = {path.name for path in folder.iterdir()}
+    vendor("--into", folder, "--add", "--name", HASH)
+    assert {path.name for path in folder.iterdir()} - before == {
+        *(f"{HASH}.asm", "ghashgen_dispatch.c", "ghashgen_dispatch.h")
+    }
+    words = options_in(folder)
+    assert words[-4:] == ("--name", HASH, "--host", "c")
+    assert "'ghashgen_test.c'" in (folder / "meson.build").read_text(encoding="utf-8")
+
+
+def test_a_host_is_added_to_a_plain_folder_and_made_again(tmp_path: Path) -> None:
+    name = "gcm128_sse_karatsuba_shiftxor_x4"
+    vendor("--into", tmp_path, "--name", HASH)
+    vendor("--into", tmp_path, "--add", "--name", name, "--host", "c")
+    assert options_in(tmp_path) == ("--name", HASH, "--name", name, "--host", "c")
+    assert (tmp_path / "ghashgen_test.c").exists()
+    assert (tmp_path / "ghashgen_gcm_dispatch.c").exists()
+    assert "15 unchanged" in vendor("--into", tmp_path).stdout
+
+
+def test_add_keeps_the_dispatcher_of_recommended(tmp_path: Path) -> None:
+    """Of a family with one kernel: --name alone writes none, and the CPU was never asked."""
+    vendor("--into", tmp_path, "--recommended", *COUNTERS, "sse")
+    assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
+    said = vendor("--into", tmp_path, "--add", "--name", HASH).stdout
+    assert "removed" not in said
+    assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
+    assert options_in(tmp_path)[-1] == "--dispatcher"
+    # The folder's choice stays when it is made again.
+    assert "13 unchanged" in vendor("--into", tmp_path).stdout
+
+
+def test_other_peoples_files_are_named_and_ours_left_out(tmp_path: Path) -> None:
+    mine = tmp_path / "CMakeLists.txt"
+    mine.write_text("# mine\n")
+    (tmp_path / "meson.build").write_text("# mine\n")
+    words = ("--into", tmp_path, "--name", HASH)
+    said = refused(*words)
+    assert f"CMakeLists.txt, meson.build in {tmp_path} exist and VENDORED does not list" in said
+    assert "leave out ours with --no-build-files" in said
+    vendor(*words, "--no-build-files")
+    assert mine.read_text() == "# mine\n"
+    assert not (tmp_path / "ghashgen.mk").exists()
+    assert "CMakeLists.txt" not in (tmp_path / "VENDORED").read_text()
+    assert "unchanged" in vendor("--into", tmp_path).stdout
+    assert mine.read_text() == "# mine\n"
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "LICENSE").write_text("mine")
+    # Another file of ours cannot be left out.
+    said = refused("--into", tmp_path / "new", "--name", HASH)
+    assert "LICENSE exists" in said
+    assert "--no-build-files" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--host", "cc"), "there is no host 'cc'; "),
+        (("--host", "c", "--name", HASH), "host c needs kernels of AES-GCM that export open and"),
+        (("--host", "c", "--use", "once"), "the dispatcher does not know use once"),
+        (
+            ("--host", "c", "--use", "pieces", "--key", "192"),
+            "no kernel that you chose for key 192",
+        ),
+        (("--host", "c", "--family", "ctr"), "host c needs kernels of AES-GCM"),
+    ],
+)
+def test_a_wrong_call_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in refused("--into", tmp_path / "new", *words)
+    assert not (tmp_path / "new").exists()
+
+
+def test_nettle_takes_parts_of_messages_under_its_own_prefix(tmp_path: Path) -> None:
+    into = tmp_path / "nettle" / "ghashgen"
+    words = ("--host", "nettle", "--key", "128", "--isa", "avx", "--into", into)
+    said = json.loads(vendor(*words, "--dry-run", "--json").stdout)
+    (name,) = said["to_prove"]
+    assert name == "gcm128_avx_winograd_clmul1_x8_text_segments"
+    assert {*said["files"]} == {
+        *(f"_nettle_{name}.asm", "_nettle_ghashgen.h", "_nettle_ghashgen.mk", "LICENSE"),
+        *("_nettle_ghashgen_gcm_dispatch.c", "_nettle_ghashgen_gcm_dispatch.h"),
+        *("gcm-aes-ghashgen.c", "nettle-test.c", "nettle.mk", "ghashgen.md"),
+    }
+    assert not into.exists()
+
+
+@pytest.fixture(scope="module")
+def for_openssl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    folder = tmp_path_factory.mktemp("openssl") / "ghashgen"
+    vendor("--host", "openssl", "--key", "128", "--isa", "avx", "--into", folder)
+    return folder
+
+
+def made_provider(folder: Path, there: Path) -> Path:
+    """Build the provider and its test in a copy of a folder, warnings being errors."""
+    for each in ("make", "ar", "nasm"):
+        if shutil.which(each) is None:
+            pytest.skip(f"{each} not found: the provider is not built")
+    shutil.copytree(folder, there)
+    strict = "CFLAGS=-Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror"
+    words = ["make", "-f", "provider.mk", strict, "ghashgen_provider_test"]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "openssl/" in found.stderr and "No such file" in found.stderr:
+        pytest.skip("OpenSSL has no headers here: the provider is not built")
+    assert found.returncode == 0, found.stderr
+    return there
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+def test_the_provider_agrees_with_openssl(for_openssl: Path, tmp_path: Path) -> None:
+    there = made_provider(for_openssl, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    needs = {*NEEDS, "avx"}
+    said = "messages agree with OpenSSL's own code" in found.stdout
+    assert (found.returncode, said) == ((77, False) if lacking(needs) else (0, True)), found.stdout
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("_key_verify(&c->key, c->state, c->tag, c->tag_len) == 0", "_key_verify", "a wrong tag"),
+        ("(uint8_t)(len - more)", "(uint8_t)len", "opening a record fails"),
+        ("*copy = *c;", "copy->key = c->key;", "sealing refuses"),
+    ],
+)
+def test_the_test_of_the_provider_notices_a_fault(
+    for_openssl: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is not run")
+    faulty = tmp_path / "faulty"
+    shutil.copytree(for_openssl, faulty)
+    path = faulty / "ghashgen_provider.c"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    if wrong == "_key_verify":
+        wrong = right.replace("== 0", ">= 0")
+    path.write_text(text.replace(right, wrong), encoding="utf-8")
+    there = made_provider(faulty, tmp_path / "copy")
+    words = ["./ghashgen_provider_test", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    assert (found.returncode, said in found.stdout) == (1, True), found.stdout
+
+
+def unproved(name: str, folder: Path) -> Path:
+    """Write a host's files. Its kernels are in another syntax than those on record, and are not
+    proved for a test of the host.
+    """
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    host = hosts()[name]
+    names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
+    kernels = look_up(Choice(name=names)).kernels
+    order = vendoring.Order(kernels, target(syntax=host.syntax), host, ())
+    write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unproved("go", tmp_path_factory.mktemp("go"))
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", "--- PASS: TestAgreesWithCryptoCipher"),
+        ("status != 0", "status < 0", "a forgery is taken"),
+        ("&out[0] != &in[0]", "false", "overlap is taken"),
+    ],
+)
+def test_the_package_agrees_with_crypto_cipher(
+    module: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    if shutil.which("go") is None:
+        pytest.skip("go not found: the package is not built")
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    there = tmp_path / "ghashgen"
+    shutil.copytree(module, there)
+    path = there / "ghashgen.go"
+    path.write_text(path.read_text().replace(right or "\n", wrong or "\n"))
+    words = ["go", "test", "-count=1", "-v", "."]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "requires go" in found.stderr or "cgo" in found.stderr:
+        pytest.skip("this Go is too old or has no cgo: the package is not built")
+    assert said in found.stdout, found.stderr
+    assert (found.returncode == 0) == (not right)
+
+
+@pytest.fixture(scope="module")
+def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unproved("rust", tmp_path_factory.mktemp("rust"))
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", "test aes128 ... ok"),
+        ("if status == 0 { Ok(()) } else", "if status >= 0 { Ok(()) } else", "is_err()"),
+        ("} == 1 {", "} == 2 {", "no kernel serves this CPU"),
+    ],
+)
+def test_the_crate_agrees_with_aes_gcm(
+    crate: Path, tmp_path: Path, right: str, wrong: str, said: str
+) -> None:
+    # A rustup without a toolchain is found, and does not run.
+    if (
+        shutil.which("cargo") is None
+        or subprocess.run(["cargo", "--version"], check=False).returncode
+    ):
+        pytest.skip("no cargo that runs: the crate is not built")
+    if missing := lacking((*NEEDS, "avx")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the crate's kernels are not run")
+    there = tmp_path / "crate"
+    shutil.copytree(crate, there, ignore=shutil.ignore_patterns("target"))
+    library = there / "src" / "lib.rs"
+    library.write_text(library.read_text().replace(right or " ", wrong or " "))
+    # One folder for all cases: the other crates are compiled once.
+    words = ["cargo", "test", "--offline", "--target-dir", str(crate / "target")]
+    found = subprocess.run(words, cwd=there, check=False, capture_output=True, text=True)
+    if "--offline" in found.stderr and found.returncode == 101:
+        pytest.skip("cargo has not fetched aead, aes-gcm and cc: the crate is not built")
+    output = found.stdout + found.stderr
+    assert said in output
+    assert (found.returncode == 0) == (not right), output
+    assert "warning" not in found.stderr
+
+
+def test_hosts_are_listed() -> None:
+    listed = json.loads(vendor("--hosts", "--json").stdout)
+    assert [each["name"] for each in listed] == list(hosts())
+    (c,) = (each for each in listed if each["name"] == "c")
+    assert "ghashgen_test.c" in c["files"]
+    assert c["use"] == "mixed"
+    assert c["measured"] is None
+    assert [each["name"] for each in listed if each["can_be_tried"]] == ["nettle"]
+    lines = vendor("--hosts").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
+
+
+def test_what_is_said_of_speed_is_what_a_record_has() -> None:
+    records = {path.stem: path for path in (project_root() / "docs" / "hosts").glob("*.json")}
+    assert {*records} == {"nettle"}
+    record = json.loads(records["nettle"].read_text(encoding="utf-8"))
+    (at_16,) = (t for t in record["times"] if t["length"] == 16 and not t["rekeyed"])
+    assert at_16["ratio"] == round(at_16["own"] / at_16["ours"], 3)
+    lines = vendor("--hosts").stdout.splitlines()
+    said = {line.split("\t")[0]: line.split("\t")[-1] for line in lines}
+    assert said["nettle"].startswith(f"{at_16['ratio']:.2f} times the speed of its own code")
+    assert {name for name in hosts() if said[name] != "-"} == {*records}

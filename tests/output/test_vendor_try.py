@@ -1,0 +1,202 @@
+"""`vendor --try`: the whole road in a toy host's sources, and every way in which it must fail."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import jinja2
+import pytest
+from click.testing import CliRunner
+from helpers.cpus import AS_FOUND, lacking
+
+from ghashgen.check import trial
+from ghashgen.cli.main import cli
+from ghashgen.output.hosts import plain, registry
+from ghashgen.output.hosts.core import BUILD_FILES, Host
+from ghashgen.output.hosts.trial import Edit, Trial
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.templates import environment
+
+TOY = Path(__file__).parents[1] / "toys" / "host"
+KERNEL = "ghash_sse_k_clmul1_x1"
+NEEDS = ("pclmulqdq", "sse2", "ssse3")
+EDIT = Edit("Makefile", "OBJS = toy.o", "include ghashgen/toy.mk")
+
+TRIAL = Trial(
+    package="toy",
+    marks=("Makefile", "toy.c"),
+    folder="ghashgen",
+    edits=(EDIT,),
+    programs={"make": "make", "ar": "binutils", "nm": "binutils"},
+    configure="true",
+    make="make",
+    tests=("make check",),
+    passed="toy: .*",
+    watched="make check",
+    library="libtoy.a",
+    measure="measure.c.j2",
+    flags=("-I.",),
+)
+HOST = replace(
+    plain.HOST,
+    name="toy",
+    build_files=MappingProxyType(
+        {"{library}.mk": BUILD_FILES["{library}.mk"], "toy.mk": "build.mk.j2"}
+    ),
+    files={"glue.c": "glue.c.j2"},
+    values=lambda kernels: {"kernel": kernels[0].name, "idle": False},
+    trial=TRIAL,
+)
+
+
+@pytest.fixture(autouse=True)
+def surroundings(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A cache, templates of the toy, and a folder for scratch folders, which is returned."""
+    monkeypatch.setenv("GHASHGEN_CACHE", str(tmp_path_factory.getbasetemp() / "vendor-cache"))
+    loader = environment().loader
+    assert loader is not None
+    both = jinja2.ChoiceLoader([loader, jinja2.FileSystemLoader(TOY)])
+    monkeypatch.setattr(environment(), "loader", both)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    return scratch
+
+
+def tried(host: Host, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
+    for each in ("make", "ar", "nm"):
+        if shutil.which(each) is None:
+            pytest.skip(f"{each} not found: nothing is tried")
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the kernels are x86-64 code and this machine is not")
+    known: Mapping[str, Host] = {**registry.hosts(), host.name: host}
+    monkeypatch.setattr("ghashgen.cli.hosts.hosts", lambda: known)
+    monkeypatch.setattr(trial, "LENGTHS", (16, 64))
+    words = ("--try", host.name, "--name", KERNEL, *words)
+    result = CliRunner().invoke(cli, ["vendor", *map(str, words)])
+    if result.exception is not None:
+        raise result.exception
+    return result
+
+
+def refused(host: Host, monkeypatch: pytest.MonkeyPatch, source: Path) -> str:
+    with pytest.raises(GhashgenError) as refusal:
+        tried(host, monkeypatch, "--source", source)
+    return str(refusal.value)
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_the_whole_road(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if missing := lacking(NEEDS):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be measured")
+    before = sorted(path.read_bytes() for path in (TOY / "sources").iterdir())
+    found = tried(HOST, monkeypatch, "--source", TOY / "sources", "--json")
+    said = json.loads(found.stdout)
+    assert said["tests"] == ["toy: right"]
+    assert {*said["called"]} == {f"{KERNEL}_init", f"{KERNEL}_update"}
+    assert said["trapped"] == "make check"
+    assert said["proofs"] == {KERNEL: "on record for these bytes"}
+    assert [(time["rekeyed"], time["length"]) for time in said["times"]] == [
+        (new, length) for new in (False, True) for length in (16, 64)
+    ]
+    # A bit at a time takes longer than this for four blocks, whatever else the machine does.
+    assert said["times"][1]["ratio"] > 2
+    assert [*surroundings.iterdir()] == []
+    assert sorted(path.read_bytes() for path in (TOY / "sources").iterdir()) == before
+
+
+IDLE = replace(HOST, values=lambda kernels: {"kernel": kernels[0].name, "idle": True})
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        (replace(HOST, trial=replace(TRIAL, edits=())), "libtoy.a"),
+        (IDLE, "the host calls none of our functions on this CPU"),
+        (replace(HOST, trial=replace(TRIAL, watched="true")), "passes although our functions trap"),
+        (replace(HOST, trial=replace(TRIAL, tests=("make none",))), "make none failed: make: ***"),
+    ],
+)
+def test_what_must_hold_and_does_not(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch, host: Host, said: str
+) -> None:
+    if missing := lacking(NEEDS):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the kernel cannot be run")
+    assert said in refused(host, monkeypatch, TOY / "sources")
+
+
+def test_a_failure_keeps_the_log(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = replace(HOST, trial=replace(TRIAL, configure="echo hello && false"))
+    said = refused(host, monkeypatch, TOY / "sources")
+    (scratch,) = surroundings.iterdir()
+    assert said == f"echo hello && false failed: hello; see {scratch / 'log'}"
+    assert "hello" in (scratch / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        (replace(HOST, trial=None), "host toy has no trial; leave out --try"),
+        (
+            replace(HOST, trial=replace(TRIAL, programs={"no-such-tool": "some-package"})),
+            "no-such-tool not found; install it: apt-get install some-package",
+        ),
+        (
+            replace(HOST, trial=replace(TRIAL, marks=("gcm.c",))),
+            "has no gcm.c, so it is not the sources of toy; name the folder",
+        ),
+        (
+            replace(HOST, trial=replace(TRIAL, edits=(replace(EDIT, below="absent"),))),
+            "Makefile has no line that ends in 'absent'",
+        ),
+    ],
+)
+def test_a_refusal_leaves_nothing(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch, host: Host, said: str
+) -> None:
+    assert said in refused(host, monkeypatch, TOY / "sources")
+    assert [*surroundings.iterdir()] == []
+
+
+@pytest.mark.parametrize("word", ["--add", "--dry-run", "--force"])
+def test_a_trial_takes_no_option_of_a_folder(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    with pytest.raises(GhashgenError, match=f"--try takes no {word}; leave it out"):
+        tried(HOST, monkeypatch, word)
+
+
+def test_a_source_needs_a_trial(tmp_path: Path) -> None:
+    words = ["vendor", "--into", str(tmp_path / "new"), "--name", KERNEL, "--source", "."]
+    result = CliRunner().invoke(cli, words)
+    assert str(result.exception) == "--source needs --try; add it, or leave out --source"
+
+
+def test_without_apt_the_sources_are_asked_for(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    which = shutil.which
+    monkeypatch.setattr(
+        "ghashgen.run.debian.shutil.which",
+        lambda name: None if name == "apt-get" else which(name),
+    )
+    with pytest.raises(GhashgenError, match="apt-get not found; give the sources: --source PATH"):
+        tried(HOST, monkeypatch)
+    assert [*surroundings.iterdir()] == []
+
+
+def test_every_trial_names_templates_and_edits_of_its_host() -> None:
+    trials = {host.name: host.trial for host in registry.hosts().values() if host.trial}
+    assert [*trials] == ["nettle"]
+    for each in trials.values():
+        environment().get_template(each.measure)
+        assert all(each.folder in edit.line for edit in each.edits)
