@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from gcm_sample import harness_of, here
+from helpers.gcm_sample import harness_of, here
 
 from ghashgen.arch.registry import isas
 from ghashgen.arch.x86_64.assemblers import find_nasm
