@@ -588,7 +588,7 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 #define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_BYTES 1360
 #define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_ALIGN 1
 #define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_BEST_ALIGN 32
-void gcm_avx2_winograd_clmul1_x16_compact_init(void *ctx, const uint8_t *key);
+void gcm_avx2_winograd_clmul1_x16_compact_init(void *ctx, const uint8_t *key, size_t key_len);
 void gcm_avx2_winograd_clmul1_x16_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm_avx2_winograd_clmul1_x16_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm_avx2_winograd_clmul1_x16_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
@@ -598,7 +598,7 @@ int gcm_avx2_winograd_clmul1_x16_compact_open(const void *ctx, const uint8_t *iv
 #define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BYTES 2832
 #define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_ALIGN 1
 #define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BEST_ALIGN 64
-void gcm_avx512_winograd_clmul1_x32_compact_init(void *ctx, const uint8_t *key);
+void gcm_avx512_winograd_clmul1_x32_compact_init(void *ctx, const uint8_t *key, size_t key_len);
 void gcm_avx512_winograd_clmul1_x32_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm_avx512_winograd_clmul1_x32_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm_avx512_winograd_clmul1_x32_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
@@ -608,7 +608,7 @@ int gcm_avx512_winograd_clmul1_x32_compact_open(const void *ctx, const uint8_t *
 #define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BYTES 688
 #define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_ALIGN 1
 #define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BEST_ALIGN 16
-void gcm_avx_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key);
+void gcm_avx_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key, size_t key_len);
 void gcm_avx_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm_avx_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm_avx_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
@@ -618,7 +618,7 @@ int gcm_avx_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, 
 #define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BYTES 688
 #define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_ALIGN 16
 #define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BEST_ALIGN 16
-void gcm_sse_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key);
+void gcm_sse_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key, size_t key_len);
 void gcm_sse_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm_sse_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm_sse_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);

@@ -48,6 +48,13 @@ def test_one_for_each_set_takes_at_most_8_kilobytes() -> None:
     assert 2 * max(sizes[kernel] for kernel in SHIPPED) < others
 
 
+def test_the_header_declares_their_third_parameter() -> None:
+    header = (project_root() / "generated" / "ghashgen.h").read_text(encoding="utf-8")
+    for kernel in SHIPPED:
+        declared = f"void {kernel.name}_init(void *ctx, const uint8_t *key, size_t key_len);"
+        assert declared in header
+
+
 def test_speed_does_not_choose_them() -> None:
     entries = manifest.load(project_root() / "generated").values()
     names = {candidate.name for candidate in candidates(entries, "gcm")}
