@@ -138,7 +138,7 @@ def _group(text: Text, X: VReg, at: VReg, lag: VReg) -> None:
     text.write(states, key=rounds_from(b, keys, states, i, "cipher"))
 
 
-def crypted(text: Text, X: VReg, way: VReg, lengths: Lengths = None) -> None:
+def crypt_text(text: Text, X: VReg, way: VReg, lengths: Lengths = None) -> None:
     """Record out = in + keystream, and X continued over the ciphertext and the lengths, if any.
 
     Encryption hashes a group while it encrypts the next one.

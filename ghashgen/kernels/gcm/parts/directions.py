@@ -15,7 +15,7 @@ from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.aes.rest import kept_rest
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.compact import ENCRYPTS, crypted
+from ghashgen.kernels.gcm.parts.compact import ENCRYPTS, crypt_text
 from ghashgen.kernels.gcm.parts.text import Text, stream
 from ghashgen.kernels.hash.parts.group import Keys, add_group, group_keys
 from ghashgen.kernels.hash.parts.interface import GROUP, load_block, store_block
@@ -34,7 +34,7 @@ def build_text(b: Builder, kernel: GcmKernel, record: Callable[[Text, VReg, str]
     place = Mem(base=counter)
     text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
     if way is not None:
-        crypted(text, X, way)
+        crypt_text(text, X, way)
     else:
         record(text, X, "store")
     text.counters.store(place)

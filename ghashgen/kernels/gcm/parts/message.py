@@ -16,7 +16,7 @@ from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.compact import absorbed, crypted
+from ghashgen.kernels.gcm.parts.compact import absorbed, crypt_text
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
 from ghashgen.kernels.gcm.parts.lengths import length_block
@@ -88,7 +88,7 @@ class Message:
             left = b.gpr("gpr_copy", self.aad_length)
             X = absorbed(b, kernel, context, self.aad, left)
         lengths = partial(length_block, b, kernel, self.aad_length, self.length)
-        crypted(self._text(counters), X, way, lengths)
+        crypt_text(self._text(counters), X, way, lengths)
         return add_mask(b, kernel, X)
 
     def _wide(
