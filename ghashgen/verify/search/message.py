@@ -243,7 +243,7 @@ class Search:
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):
             if head in behind:
-                for at in self.meetings(before, head):
+                for at in self.meetings(before, head, parting=True):
                     if (name := self.joint(at, of)) is not None:
                         return name
         return None
