@@ -19,6 +19,8 @@
  * anybody forge.
  *
  * NAME_init fills a context from a key of 16, 24 or 32 bytes; the number in NAME is the key's bits.
+ * Kernels with compact in their name take keys of all these sizes: their NAME_init has a third
+ * parameter, the key's bytes.
  * The context takes NAME_CTX_BYTES bytes at a multiple of NAME_CTX_ALIGN; NAME_CTX_BEST_ALIGN affects
  * only speed. It holds no address, so you may copy it as bytes to another such place. It is as secret
  * as the key: erase it when you no longer need it. in and out are the same pointer or do not overlap.
@@ -581,6 +583,46 @@ void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm_avx2_winograd_clmul1_x16_compact: AES-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_BYTES 1360
+#define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_ALIGN 1
+#define GCM_AVX2_WINOGRAD_CLMUL1_X16_COMPACT_CTX_BEST_ALIGN 32
+void gcm_avx2_winograd_clmul1_x16_compact_init(void *ctx, const uint8_t *key, size_t key_len);
+void gcm_avx2_winograd_clmul1_x16_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm_avx2_winograd_clmul1_x16_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm_avx2_winograd_clmul1_x16_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm_avx2_winograd_clmul1_x16_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm_avx512_winograd_clmul1_x32_compact: AES-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BYTES 2832
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_ALIGN 1
+#define GCM_AVX512_WINOGRAD_CLMUL1_X32_COMPACT_CTX_BEST_ALIGN 64
+void gcm_avx512_winograd_clmul1_x32_compact_init(void *ctx, const uint8_t *key, size_t key_len);
+void gcm_avx512_winograd_clmul1_x32_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm_avx512_winograd_clmul1_x32_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm_avx512_winograd_clmul1_x32_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm_avx512_winograd_clmul1_x32_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm_avx_winograd_clmul1_x8_compact: AES-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BYTES 688
+#define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_ALIGN 1
+#define GCM_AVX_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BEST_ALIGN 16
+void gcm_avx_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key, size_t key_len);
+void gcm_avx_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm_avx_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm_avx_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm_avx_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm_sse_winograd_clmul1_x8_compact: AES-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BYTES 688
+#define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_ALIGN 16
+#define GCM_SSE_WINOGRAD_CLMUL1_X8_COMPACT_CTX_BEST_ALIGN 16
+void gcm_sse_winograd_clmul1_x8_compact_init(void *ctx, const uint8_t *key, size_t key_len);
+void gcm_sse_winograd_clmul1_x8_compact_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm_sse_winograd_clmul1_x8_compact_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm_sse_winograd_clmul1_x8_compact_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm_sse_winograd_clmul1_x8_compact_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* ghash_avx2_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 pclmulqdq vpclmulqdq */
 #define GHASH_AVX2_K_CLMUL1_X16_TABLE_BYTES 512

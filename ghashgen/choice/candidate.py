@@ -122,8 +122,12 @@ def isa_place(isa: str, family: str) -> int:
 
 
 def candidates(entries: Iterable[Entry], family: str = DEFAULT) -> tuple[Candidate, ...]:
-    """Return a manifest's kernels of a family that may be recommended, sorted by name."""
-    entries = tuple(entry for entry in entries if entry.family == family)
+    """Return a manifest's kernels of a family that may be recommended, sorted by name.
+
+    Compact kernels are for who needs little code. Speed does not choose them.
+    """
+    own = (entry for entry in entries if entry.family == family)
+    entries = tuple(entry for entry in own if not entry.axes.get("compact"))
     codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
     found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
     return tuple(replace(one, measured_code=codes.get(one.measured_as, "")) for one in found)

@@ -46,7 +46,7 @@ def hoist(program: Program, registers: int) -> Program:
         return operand
 
     def moved(op: Op, block: int) -> Op:
-        if not _constants(op.operands):
+        if not _constants(op):
             return op
         return op.on(*(move(operand, op.width, block) for operand in op.operands))
 
@@ -78,7 +78,7 @@ def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
             continue
         room[i] = registers - max(map(_vectors, live.after[i]), default=0)
         for op in block.ops:
-            for name in _constants(op.operands):
+            for name in _constants(op):
                 loops.setdefault((name, op.width), set()).add(i)
                 reads[name, op.width] += 1
     found: dict[Use, set[int]] = {}
@@ -106,8 +106,11 @@ def _vectors(live: Iterable[Reg]) -> int:
     return sum(reg.cls is RegClass.VEC for reg in live)
 
 
-def _constants(operands: Iterable[Operand]) -> list[str]:
-    return [x.symbol for x in operands if isinstance(x, Mem) and x.symbol]
+def _constants(op: Op) -> list[str]:
+    """Return the constants that an operation reads; one whose address it takes stays in memory."""
+    if op.code == "gpr_address":
+        return []
+    return [x.symbol for x in op.operands if isinstance(x, Mem) and x.symbol]
 
 
 def _dominators(blocks: Sequence[Block]) -> list[set[int]]:

@@ -29,7 +29,7 @@ def targets(op: Op) -> list[str]:
     A label is always an operation's last operand: `arch.rows.Row` and `ir.program.Code` enforce it.
     """
     last = op.operands[-1] if op.operands else None
-    return [last.name] if isinstance(last, Label) else []
+    return [last.name] if isinstance(last, Label) and not last.of else []
 
 
 def falls_through(blocks: Sequence[Block], index: int, facts: Facts) -> bool:

@@ -7,11 +7,13 @@ tells all instruction lengths. Each pass is explained at the head of its file.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
 from ghashgen.compiler.allocate import Allocation, allocate
 from ghashgen.compiler.arrive import arrive
+from ghashgen.compiler.enter import entering as entered
 from ghashgen.compiler.frame import Function, frame
 from ghashgen.compiler.fuse import fuse
 from ghashgen.compiler.hoist import hoist
@@ -81,6 +83,10 @@ class Unit:
     vectors: int
     """Number of vector registers to use, 0 for all."""
     functions: Mapping[str, Compiled] = field(default_factory=dict)
+    entering: Mapping[str, tuple[str, int, int] | None] = field(default_factory=dict)
+    """Every function in order, and if it is another's code: which one's, the number with which it
+    enters, and how many parameters it has.
+    """
 
     @property
     def isa(self) -> Isa:
@@ -151,6 +157,18 @@ def _frame(item: Compiled, unit: Unit) -> Compiled:
     return replace(item, framed=(frame(item.allocation, unit.isa, unit.abi, unit.kernel.wipe),))
 
 
+def _enter(unit: Unit) -> Unit:
+    functions = dict(unit.functions)
+    for name, of in unit.entering.items():
+        if of is not None:
+            real, number, params = of
+            item = unit.functions[real]
+            code = entered(real, item.function, number, params, unit.isa, unit.abi)
+            functions[name] = replace(item, framed=(code,))
+    order = unit.entering or functions
+    return replace(unit, functions={name: functions[name] for name in order})
+
+
 def _place(unit: Unit) -> Unit:
     if unit.measure is None:
         return unit
@@ -184,6 +202,7 @@ PASSES: tuple[Pass, ...] = (
     _check("recheck", _recheck),
     # lines: instructions and directives
     _each("frame", _frame),
+    Pass("enter", _enter),
     Pass("place", _place),
 )
 """The compiler: each pass takes what the ones above it made."""
@@ -197,6 +216,7 @@ def compile_programs(
     measure: Measure | None = None,
     passes: Sequence[Pass] = PASSES,
     vectors: int = 0,
+    entering: Mapping[str, tuple[str, int, int] | None] = MappingProxyType({}),
 ) -> Mapping[str, Compiled]:
     """Run abstract programs of a kernel through the passes.
 
@@ -205,7 +225,7 @@ def compile_programs(
     """
     functions = {name: Compiled({"build": program}) for name, program in programs.items()}
     align = table_align or kernel.instruction_set.operand_align
-    unit = Unit(kernel, abi, align, measure, vectors, functions)
+    unit = Unit(kernel, abi, align, measure, vectors, functions, entering)
     for step in passes:
         unit = step.run(unit)
     return unit.functions
@@ -219,8 +239,13 @@ def compile_kernel(
     passes: Sequence[Pass] = PASSES,
 ) -> Mapping[str, Compiled]:
     """Compile every function of a kernel, by name; see `compile_programs`."""
-    programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
-    return compile_programs(programs, kernel, abi, table_align, measure, passes)
+    found = functions_of(kernel)
+    entering = {
+        name: (*of, len(f.params)) if (of := f.enters(kernel)) else None
+        for name, f in found.items()
+    }
+    programs = {name: f.program(kernel) for name, f in found.items() if entering[name] is None}
+    return compile_programs(programs, kernel, abi, table_align, measure, passes, entering=entering)
 
 
 def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:

@@ -137,13 +137,25 @@ def _written(effects: Iterable[Effect]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (name[:3], len(name), name)))
 
 
+def _followed(code: ObjectCode, body: list[Native]) -> list[Native]:
+    """Return a function with the code behind a jump into another function, if it ends so."""
+    if code.decoder.flow(body[-1]) is not Flow.JUMP:
+        return body
+    target = code.decoder.target(body[-1])
+    for symbol, (low, high) in code.functions.items():
+        if low <= target < high and (other := code.function(symbol)) != body:
+            return [*body, *other]
+    return body
+
+
 def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
     """Audit an assembled kernel whose symbols begin with `symbol`."""
     arch = kernel.instruction_set.arch
     decoder, family = arch.decoder, family_of(kernel)
     functions, result = functions_of(kernel), arch.registers[RegClass.GPR].names[arch.result]
     bodies = {name: code.function(f"{symbol}_{name}") for name in functions}
-    effects = {name: [decoder.effect(i) for i in body] for name, body in bodies.items()}
+    run = {name: _followed(code, body) for name, body in bodies.items()}
+    effects = {name: [decoder.effect(i) for i in body] for name, body in run.items()}
     return Audit(
         name=kernel.name,
         isa=kernel.instruction_set.name,
@@ -158,6 +170,6 @@ def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
         features=decoder.features(i for body in bodies.values() for i in body),
         left={
             name: left_by(arch, body, effects[name], result if functions[name].returns else "")
-            for name, body in bodies.items()
+            for name, body in run.items()
         },
     )

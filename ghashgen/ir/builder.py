@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from ghashgen.algebra.ops.protocol import Halves
 from ghashgen.ir.program import (
     CODES,
+    ENTERED,
+    WAY,
     Block,
     Constant,
     Flow,
@@ -134,6 +136,15 @@ class Builder:
             self.emit("load" if isinstance(value, Mem) else "copy", target, value, note=note)
 
     # -- control ----------------------------------------------------------------------------
+
+    def way(self, number: int) -> VReg:
+        """Return a number by which code knows how it was entered; ends the first block.
+
+        Other functions (`kernels.core.Function.enters`) enter behind it with another number.
+        """
+        way = self.gpr("gpr_const", number, note=WAY)
+        self.label(ENTERED)
+        return way
 
     def label(self, name: str) -> None:
         """Start a new block at this label, which must be unique.

@@ -96,13 +96,19 @@ class Mem:
         return tuple(reg for reg in (self.base, self.index) if reg is not None)
 
 
+WAY, ENTERED = "how it was entered", "entered"
+"""The comment of the number that says how a function was entered, and the label behind it."""
+
+
 @dataclass(frozen=True)
 class Label:
-    """A branch target within the function."""
+    """A branch target within the function, or within another of the same file."""
 
     name: str
     short: bool = False
     """Whether a jump to it must be short, because not every assembler finds that itself."""
+    of: str = ""
+    """The other function, or ""."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ class Axis:
     """Whether names include the default too."""
     on_trial: bool = False
     """Whether no checked-in kernel has another value than the default. Files do not mention it."""
+    always_told: bool = True
+    """Whether commands include the default too."""
 
     @property
     def is_flag(self) -> bool:
@@ -73,7 +75,8 @@ class Axis:
 
     def mentioned(self, kernel: object) -> bool:
         """Whether commands and manifests give a kernel's value."""
-        return not (self.on_trial and getattr(kernel, self.name) == self.default)
+        told = self.always_told and not self.on_trial
+        return told or getattr(kernel, self.name) != self.default
 
     def option(self, value: object) -> str:
         """Return the option for a value: --isa avx, --no-wipe."""

@@ -263,6 +263,12 @@ class Function(Generic[K]):
     """Callers promise that its length in bytes is a multiple of this."""
     returns: Result | None = None
     """The number that it returns, if any; `Builder.give` ends it."""
+    variant: Callable[[K], Mapping[str, Any]] = lambda kernel: {}
+    """(kernel) → the fields that differ for it (`kernels.families.functions_of`)."""
+    enters: Callable[[K], tuple[str, int] | None] = lambda kernel: None
+    """(kernel) → the function whose code it is, entered with this number (`Builder.way`). Its
+    parameters are the first ones of that function.
+    """
 
     def __post_init__(self) -> None:
         words = {p.name for p in self.params if isinstance(p.size, Word)}

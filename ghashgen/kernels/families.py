@@ -3,7 +3,7 @@ they bring to other rooms (`kernels.facets`).
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -84,7 +84,8 @@ def family_of(kernel: Point) -> Family[Any]:
 def functions_of(kernel: Point) -> Mapping[str, Function[Any]]:
     """Return the functions that a kernel exports, by name, in the order of emission."""
     own = family_of(kernel).functions().values()
-    return MappingProxyType({f.name: f for f in own if f.exported(kernel)})
+    exported = (f for f in own if f.exported(kernel))
+    return MappingProxyType({f.name: replace(f, **f.variant(kernel)) for f in exported})
 
 
 def fields_of(kind: Any) -> tuple[str, ...]:

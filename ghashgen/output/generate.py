@@ -14,7 +14,7 @@ from ghashgen.arch.registry import arches
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import families, in_order
+from ghashgen.kernels.families import families, functions_of, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import every_name, render_all
@@ -106,6 +106,7 @@ def header(entries: Sequence[manifest.Entry], library: str, record: str = manife
             notes=_notes(entries),
             cpuid=_cpuid(entries),
             families=families(),
+            functions_of=functions_of,
             library=library,
             record=record,
         )

@@ -25,7 +25,7 @@ from ghashgen.verify.machine.target import Target
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import MOST_STEPS, Checker
-from ghashgen.verify.statements.core import Function, Statement
+from ghashgen.verify.statements.core import Function, Statement, sizes_of
 from ghashgen.verify.x86_64.elf import load_image
 
 SCHEMA = 1
@@ -83,11 +83,26 @@ def check_function(
         Refutation: it is refused, or the function has no meaning.
     """
     try:
-        way = check_way(image, lambda: spec.meaning(function), certificate)
+        way = check_sizes(image, spec, function, certificate)
     except Refutation as error:
         error.symbol = function.symbol
         raise
     return Checked(function.symbol, function.operation, way)
+
+
+def check_sizes(image: Image, spec: Statement, function: Function, certificate: object) -> Way:
+    """Check one function for every size of a key that its statement is of.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    sizes = sizes_of(spec)
+    if not sizes:
+        return check_way(image, lambda: spec.meaning(function), certificate)
+    match certificate:
+        case {"keys": dict(cases), **rest} if not rest and cases.keys() == sizes.keys():
+            return all_of([check_sizes(image, sizes[k], function, cases[k]) for k in sizes])
+    raise unsupported(f"no certificate for each of keys of {', '.join(sizes)} bits")
 
 
 def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:
@@ -133,7 +148,7 @@ def all_of(ways: Sequence[Way]) -> Way:
     steps, cases, returns = (
         sum(getattr(way, name) for way in ways) for name in ("steps", "cases", "returns")
     )
-    return Way(ways[0].numbers, steps, cases, returns)
+    return Way(" or ".join(dict.fromkeys(way.numbers for way in ways)), steps, cases, returns)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation
-from ghashgen.verify.statements.core import Function, Statement
+from ghashgen.verify.statements.core import Function, Statement, one_size
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
 """What holds for every length covered; "wipe" joins them if the spec asks for it."""
@@ -27,7 +27,7 @@ def covered(theorem: Theorem) -> str:
 
 def theorems_of(spec: Statement, function: Function, numbers: str) -> tuple[Theorem, ...]:
     """Return what has been shown of a function that was checked for these numbers."""
-    two_buffers = any(buffer.over for buffer in spec.meaning(function).buffers.values())
+    two_buffers = any(buffer.over for buffer in one_size(spec).meaning(function).buffers.values())
     return tuple(
         Theorem(what, function.symbol, numbers, f"certificate{how}")
         for how in ((", apart", ", in place") if two_buffers else ("",))

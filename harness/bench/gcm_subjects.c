@@ -4,7 +4,8 @@
 
 #include "gcm_loops.h"
 
-#define KEY(s, table, key) ((gcm_init *)(s)->init)((table), (key))
+/* Kernels of one key size ignore it. */
+#define KEY(s, table, key) ((gcm_init *)(s)->init)((table), (key), (s)->key_bits / 8)
 #define SEAL(s, table, iv, in, len, aad, aad_len, out, tag)                                                 \
     ((gcm_seal *)(s)->seal)((table), (iv), 12, (aad), (aad_len), (in), (len), (out), (tag))
 #define OPEN(s, table, iv, in, len, aad, aad_len, out, tag)                                                 \

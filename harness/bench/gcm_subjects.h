@@ -5,7 +5,7 @@
 #include "bench.h"
 
 /* The functions of emitted AES-GCM kernels. */
-typedef void gcm_init(void *, const uint8_t *);
+typedef void gcm_init(void *, const uint8_t *, size_t);
 typedef int gcm_seal(const void *, const uint8_t *, size_t, const uint8_t *, size_t,
                      const uint8_t *, size_t, uint8_t *, uint8_t *);
 typedef int gcm_open(const void *, const uint8_t *, size_t, const uint8_t *, size_t,

@@ -5,6 +5,7 @@ If GNU as or Clang would choose another than NASM, a prefix in braces forces NAS
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ghashgen.arch.gnu import CFI, Unwind, exported
@@ -12,7 +13,7 @@ from ghashgen.arch.rows import Row
 from ghashgen.arch.syntax import Names
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.registers import register_name
-from ghashgen.ir.program import Directive, Op, PReg
+from ghashgen.ir.program import Directive, Label, Op, PReg
 
 _LOW = 8
 """Registers below this need no prefix bit."""
@@ -80,6 +81,12 @@ def _typed(symbol: str, names: Names) -> tuple[str, ...]:
 def local(label: str, names: Names) -> str:
     """Return a label that does not enter the symbol table."""
     return f"{names.fmt.local}{names.symbol}_{label}"
+
+
+def target(label: Label, names: Names) -> str:
+    """Return where a jump goes, perhaps in another function."""
+    symbol = f"{names.constants}_{label.of}" if label.of else names.symbol
+    return local(label.name, replace(names, symbol=symbol))
 
 
 def constant(name: str, names: Names) -> str:

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from ghashgen.check.validation.runners import Runner
-from ghashgen.kernels.core import Function, Table
+from ghashgen.kernels.core import Function, Table, Word
 from ghashgen.run.arguments import Answer, Arguments, Memory, Values, in_place
 from ghashgen.run.callee import Callee, arguments_of
 from ghashgen.support.errors import GhashgenError
@@ -173,6 +173,7 @@ def _tables(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Mapping[
         return {key: callee.table(key) for key in keys}
     init = callee.exported[INIT].function
     filled = table_of(init)
-    (given,) = (param.name for param in init.params if param.name != filled)
+    others = (p.name for p in init.params if p.name != filled and not isinstance(p.size, Word))
+    (given,) = others
     answers = runner.calls(callee, INIT, [{given: key} for key in keys])
     return {key: answer[filled] for key, answer in zip(keys, answers, strict=True)}

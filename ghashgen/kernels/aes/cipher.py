@@ -5,6 +5,7 @@ E(S) + P = ShiftRows(SubBytes(S)) + (k_Nr + P).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ghashgen.ir.builder import Builder, Value
@@ -31,10 +32,14 @@ class AesKernel(Protocol):
     def keys_at(self) -> int:
         """Bytes of the context before the round keys."""
 
+    @property
+    def key_lanes(self) -> int:
+        """How many times the context holds each round key, one copy behind another."""
+
 
 def round_key_cell(kernel: AesKernel, context: VReg, i: int) -> Mem:
     """Return where the context holds k_i."""
-    at = kernel.keys_at + CELL_BYTES * i
+    at = kernel.keys_at + CELL_BYTES * kernel.key_lanes * i
     return Mem(base=context, disp=at, align=CELL_BYTES, within=IN_TABLE)
 
 
@@ -51,6 +56,11 @@ class RoundKeys:
         """Rounds of AES."""
         return self._kernel.rounds
 
+    @property
+    def apart(self) -> int:
+        """Bytes from one to the next."""
+        return CELL_BYTES * self._kernel.key_lanes
+
     def key(self, i: int, lanes: int) -> VReg:
         """Return k_i in `lanes` lanes."""
         if i < len(self._held) and lanes == self._kernel.lane_count:
@@ -61,8 +71,23 @@ class RoundKeys:
         """Return k_Nr in `lanes` lanes."""
         return self.key(self.rounds, lanes)
 
+    def end(self) -> VReg:
+        """Record the load of the last key's place, in bytes behind k_0, from the context."""
+        place = round_key_cell(self._kernel, self._context, self._kernel.rounds + 1)
+        return self._b.gpr("gpr_load64", place, note="place of k_Nr, from k_0")
+
+    def indexed(self, i: VReg, key: int, lanes: int) -> VReg:
+        """Record the load of the key that stands `i` bytes behind a key."""
+        place = replace(round_key_cell(self._kernel, self._context, key), index=i)
+        return self._at(place, lanes, "k_i")
+
     def _load(self, i: int, lanes: int) -> VReg:
-        return self._b.load_spread(round_key_cell(self._kernel, self._context, i), lanes, f"k_{i}")
+        return self._at(round_key_cell(self._kernel, self._context, i), lanes, f"k_{i}")
+
+    def _at(self, place: Mem, lanes: int, note: str) -> VReg:
+        if lanes <= self._kernel.key_lanes:
+            return self._b.load(place, note, lanes)
+        return self._b.load_spread(place, lanes, note)
 
 
 def rounds(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:

@@ -9,8 +9,9 @@ word; two shifted additions compute them.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ghashgen.algebra.field.aes_round import rcon
 from ghashgen.ir.builder import Builder, Value
-from ghashgen.ir.program import Mem, VReg
+from ghashgen.ir.program import Label, Mem, VReg
 
 WORDS = 0x00000001_00000001_00000001_00000001
 """The number 1 in the first byte of every word: Rcon of the first step."""
@@ -47,9 +48,9 @@ class _Schedule:
             self.rcon = b.shl64(self.rcon, 1, "Rcon")
         return self.rcon
 
-    def sub_rot(self, key: VReg, word: int) -> VReg:
+    def sub_rot(self, key: VReg, word: int, rcon: Value | None = None) -> VReg:
         """Return SubWord(RotWord(w)) + Rcon in every word."""
-        b, rcon = self.b, self._next_rcon()
+        b, rcon = self.b, rcon or self._next_rcon()
         mask = b.const(_spread(word, True), f"rotated_word_{word}")
         return b.aes_last(b.shuffle_bytes(key, mask, "RotWord"), rcon, "SubWord + Rcon")
 
@@ -115,3 +116,76 @@ _EXPANSIONS: dict[int, Callable[[Builder, _Schedule, VReg], Iterator[VReg]]] = {
 def round_keys(b: Builder, bits: int, key: VReg) -> Iterator[VReg]:
     """Record the round keys of the key of so many bits at an address, one after another."""
     return _EXPANSIONS[bits](b, _Schedule(b), key)
+
+
+RCONS = b"".join((rcon(i)[0] * WORDS).to_bytes(16, "little") for i in range(1, 11))
+"""Rcon of each step, in the first byte of every word."""
+
+STEPS = {16: 10, 24: 8, 32: 7}
+"""Steps of the key schedule by key size in bytes; each has an Rcon."""
+
+
+def rolled_keys(
+    b: Builder,
+    key: VReg,
+    length: VReg,
+    store: Callable[[int, VReg], None],
+    done: Callable[[int], None],
+) -> None:
+    """Record the round keys of a key of `length` bytes: 16, 24 or 32, as a loop for each size.
+
+    `store` stores a round key so many keys behind the place, `done` moves the place behind keys.
+    The last key is stored at the end.
+    """
+    schedule, last = _Schedule(b), b.register("the last round key")
+    table = b.gpr("gpr_address", b.const_bytes(RCONS, "rcons"))
+    i = b.gpr("gpr_const", 0)
+    A = b.variable(b.load(Mem(base=key), "k_0"), "A")
+
+    def ended(name: str, size: int) -> None:
+        b.assign(i, b.gpr("gpr_add", i, 16 * (2 if size == 24 else 1)))
+        b.branch("below", i, 16 * STEPS[size], name)
+        b.assign(last, A)
+
+    def step(key: VReg, word: int, ahead: int = 0) -> VReg:
+        place = Mem(base=table, index=i, disp=16 * ahead, align=16)
+        return schedule.sub_rot(key, word, place)
+
+    b.branch("equal", length, 24, "middle")
+    b.branch("not_below", length, 32, "longest")
+    with b.loop("shortest"):
+        store(0, A)
+        done(1)
+        b.assign(A, schedule.sums(A, step(A, 3)))
+        ended("shortest", 16)
+    b.emit("jump", Label("last"))
+    b.label("middle")
+    B = b.shr_bytes(b.load(Mem(base=key, disp=8), "words 2 … 5"), 8, "words 4 and 5")
+    B = b.variable(B, "B")
+
+    def next_two() -> None:
+        spread = b.shuffle_bytes(A, b.const(_spread(3, False), "word_3"), "w")
+        b.assign(B, b.xor(b.xor(B, b.shl_bytes(B, 4)), spread, "the next two words"))
+
+    with b.loop("two_steps"):
+        store(0, A)
+        b.assign(A, schedule.sums(A, step(B, 1)))
+        store(1, b.join_low(B, A, "two words of either step"))
+        next_two()
+        store(2, b.join_low(b.swap64(A), B, "the last four words"))
+        b.assign(A, schedule.sums(A, step(B, 1, 1)))
+        next_two()
+        done(3)
+        ended("two_steps", 24)
+    b.emit("jump", Label("last"))
+    b.label("longest")
+    odd = b.variable(b.load(Mem(base=key, disp=16), "k_1"), "odd")
+    with b.loop("even_and_odd"):
+        store(0, A)
+        store(1, odd)
+        done(2)
+        b.assign(A, schedule.sums(A, step(odd, 3)))
+        b.assign(odd, schedule.sums(odd, schedule.sub(A, 3)))
+        ended("even_and_odd", 32)
+    b.label("last")
+    store(0, last)

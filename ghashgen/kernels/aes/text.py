@@ -122,10 +122,10 @@ class Text(Place[K]):
         self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
 
-    def write(self, states: Sequence[VReg], ahead: int = 0) -> None:
+    def write(self, states: Sequence[VReg], ahead: int = 0, key: VReg | None = None) -> None:
         """Record the last round of whole registers with the text added, and the stores."""
         b, lanes = self.b, self.kernel.lane_count
-        key = self.keys.last(lanes)
+        key = key or self.keys.last(lanes)
         for i, state in enumerate(states):
             at = BLOCK_BYTES * lanes * i
             source = self.at(self.source, at)

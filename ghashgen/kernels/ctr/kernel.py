@@ -84,6 +84,9 @@ class CtrKernel:
         """Number of AES rounds; there is one round key more."""
         return ROUNDS[self.key]
 
+    key_lanes: ClassVar[int] = 1
+    """How many times the context holds each round key."""
+
     @property
     def keys_at(self) -> int:
         """Bytes of the context before the round keys."""

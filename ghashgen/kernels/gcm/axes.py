@@ -53,6 +53,14 @@ MANY = Axis(
     on_trial=True,
 )
 
+COMPACT = Axis(
+    "compact",
+    "Take little code and keys of every size.",
+    lambda: (False, True),
+    False,
+    always_told=False,
+)
+
 SEGMENTS = hash_axes.SEGMENTS
 """Also export hash, power and combine. Threads process segments of a text by encrypt and decrypt,
 each from its own counter block and state 0; these three functions make the whole message's tag.
@@ -60,6 +68,6 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, STREAMS, SEGMENTS, MANY, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""

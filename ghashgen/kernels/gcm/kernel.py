@@ -18,6 +18,10 @@ from ghashgen.support.errors import GhashgenError
 ROUND_KEYS = "key"
 """The array of the round keys, and the prefix of its cells' names."""
 
+LAST_KEY = "last"
+"""The cell that says where the last round key stands, in bytes from the first; the number behind
+it are the bytes from one key to the next.
+"""
 
 MESSAGES_AT_ONCE = 4
 """Messages of a group of `parts.many`: one for each lane of a register."""
@@ -38,11 +42,14 @@ class Hashing(HashKernel):
 
     short: bool = False
     many: bool = False
+    compact: bool = False
 
     @cached_property
     def layout(self) -> Layout:
         """The layout of the table."""
         beside = 2
+        if self.compact:
+            return table_layout(self, self.blocks + 1)
         if self.instruction_set.partial_registers:
             most = max(self.blocks, MOST_OF_MANY) if self.many else self.blocks
             return table_layout(self, most + beside)
@@ -83,6 +90,7 @@ class GcmKernel:
     short: bool = axes.SHORT.default
     segments: bool = axes.SEGMENTS.default
     many: bool = axes.MANY.default
+    compact: bool = axes.COMPACT.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -104,15 +112,17 @@ class GcmKernel:
             schedule=self.schedule,
             short=self.short,
             many=self.many,
+            compact=self.compact,
         )
 
     @cached_property
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
-        text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT)
+        text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.COMPACT)
         own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY)
         hashing = self.hash.name.partition("_")[2]
-        return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
+        size = "" if self.compact else self.key
+        return "_".join(filter(None, (f"gcm{size}", hashing, name_of(own, self))))
 
     @property
     def instruction_set(self) -> Isa:
@@ -140,6 +150,11 @@ class GcmKernel:
         return self.key // 8
 
     @property
+    def key_sizes(self) -> tuple[int, ...]:
+        """Sizes in bytes of the keys that it takes."""
+        return tuple(bits // 8 for bits in ROUNDS) if self.compact else (self.key_bytes,)
+
+    @property
     def rounds(self) -> int:
         """Number of AES rounds; there is one round key more."""
         return ROUNDS[self.key]
@@ -150,9 +165,14 @@ class GcmKernel:
         return self.layout.arrays[ROUND_KEYS]
 
     @property
+    def key_lanes(self) -> int:
+        """How many times the context holds each round key: loops read it for a whole register."""
+        return self.lane_count if self.compact else 1
+
+    @property
     def held_keys(self) -> int:
         """Round keys in registers: as many as are free beside a group, GHASH and the counters."""
-        return 0 if self.roundkeys == "memory" else self._room
+        return 0 if self.compact or self.roundkeys == "memory" else self._room
 
     @property
     def _room(self) -> int:
@@ -163,7 +183,10 @@ class GcmKernel:
     def layout(self) -> Layout:
         """The layout of the context: the hash table, then the round keys in memory order."""
         table = self.hash.layout
-        keys = tuple(f"{ROUND_KEYS}{i}" for i in range(self.rounds + 1))
+        rounds = range(self.rounds + 1)
+        keys = tuple(f"{ROUND_KEYS}{i}" for i in rounds for _ in range(self.key_lanes))
+        if self.compact:
+            keys += (f"{LAST_KEY}{ENTRY_BYTES * self.key_lanes}",)
         at = ENTRY_BYTES * len(table.cells)
         return Layout((*table.cells, *keys), table.top, {**table.arrays, ROUND_KEYS: at})
 
@@ -191,6 +214,23 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         f"isa {isa.name!r} with {kernel.blocks} blocks keeps all round keys in memory anyway: no "
         "register is free",
         "leave out roundkeys, or choose another isa or fewer blocks",
+    )
+    yield (
+        kernel.compact and kernel.key != 256,
+        f"compact kernels take keys of every size up to theirs, and {kernel.key} bits are not most",
+        "choose key 256",
+    )
+    others = kernel.short, kernel.streams, kernel.segments, not kernel.messages, not kernel.stitch
+    yield (
+        kernel.compact and any(others),
+        "compact kernels have init, encrypt, decrypt, seal and open, and one code for them",
+        "leave out short, streams, segments, no messages and no stitch",
+    )
+    yield (
+        kernel.compact and kernel.registers not in range(4, 11, 2),
+        f"compact hashes two of a group's registers beside two of at least 9 inner rounds, and "
+        f"{kernel.blocks} blocks fill {kernel.registers} registers",
+        f"choose {', '.join(str(n * lanes) for n in (4, 6, 8))} or {10 * lanes} blocks",
     )
     yield (
         kernel.short and not kernel.messages,

@@ -14,6 +14,8 @@ Never use an IV twice under one key: that reveals the XOR of two texts, and the 
 anybody forge.
 
 NAME_init fills a context from a key of 16, 24 or 32 bytes; the number in NAME is the key's bits.
+Kernels with compact in their name take keys of all these sizes: their NAME_init has a third
+parameter, the key's bytes.
 The context takes NAME_CTX_BYTES bytes at a multiple of NAME_CTX_ALIGN; NAME_CTX_BEST_ALIGN affects
 only speed. It holds no address, so you may copy it as bytes to another such place. It is as secret
 as the key: erase it when you no longer need it. in and out are the same pointer or do not overlap.
@@ -71,7 +73,7 @@ _STREAMS = (("state", "96 bytes, any alignment; as secret as ctx"),)
 def words(kernel: GcmKernel) -> Words:
     """Return what a kernel's banner says; about its GHASH part the same as for a hash kernel."""
     own = hash_words(kernel.hash)
-    axes: Values = {"key": kernel.key, "blocks": kernel.blocks}
+    axes: Values = {"key": kernel.key, "blocks": kernel.blocks, "compact": kernel.compact}
     whole = kernel.messages or kernel.streams
     time = ("lengths", *["m"] * kernel.segments, *["whether the tag matches"] * whole)
     return Words(
@@ -79,7 +81,7 @@ def words(kernel: GcmKernel) -> Words:
         parts=own.parts,
         table=f"{own.table}; round keys from byte {kernel.layout.arrays[ROUND_KEYS]}",
         arguments=(
-            ("key", f"{kernel.key_bytes} bytes, any alignment"),
+            ("key", f"{' or '.join(map(str, kernel.key_sizes))} bytes, any alignment"),
             ("counter, x", "16 bytes, any alignment, byte order of SP 800-38D"),
             ("in, out", "len bytes, any len, any alignment; no byte outside is accessed"),
             *(_MESSAGES if whole else ()),
@@ -95,7 +97,8 @@ def words(kernel: GcmKernel) -> Words:
 
 def line(values: Values) -> str:
     """Return what a kernel with these values computes, for a header."""
-    return f"AES-{values['key']}-GCM (SP 800-38D), {values['blocks']} blocks per group"
+    size = "" if values.get("compact") else f"-{values['key']}"
+    return f"AES{size}-GCM (SP 800-38D), {values['blocks']} blocks per group"
 
 
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def meaning_of(spec: Any, function: Any) -> Function:
         return of_names(spec, function, names)
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {function.operation} of any number of bytes only")
-    if function.operation == "init":
+    if function.operation in ("init", "init_any"):
         return _init(spec, function, names)
     return Message(spec, function, names).meaning()
 
@@ -97,7 +97,10 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
         for index, number in spec.round_keys.items():
             form = terms.form(keys[number])
             yield Left("table", BLOCK_BYTES * index, f"round key {number}", form)
-        powers = [None if k in spec.round_keys else cell for k, cell in enumerate(spec.cells)]
+        for index, number in spec.numbers.items():
+            yield Left("table", BLOCK_BYTES * index, "the last key's place", terms.form(number))
+        known = {*spec.round_keys, *spec.numbers}
+        powers = [None if k in known else cell for k, cell in enumerate(spec.cells)]
         if any(powers) and not any(found.values()):
             said = f"no value is E_K(0), {spec.rounds} rounds of AES of a block of zeros"
             raise Refutation(Category.FUNCTION, f"the hash subkey is wrong: {said}")
@@ -114,7 +117,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
         *claim(spec, function),
         names,
         buffers,
-        {},
+        {"key_length": (spec.key_bytes, spec.key_bytes)} if spec.sized else {},
         (),
         (),
         lambda state: End(left=left(state)),

@@ -25,8 +25,11 @@ Cells = Sequence[tuple[str, int] | None]
 
 def table_of(names: Names, spec: Any, making: bool) -> Buffer:
     """Return the table of a kernel: what `init` made of the subkey, or nothing before it."""
-    entry = names.terms.entry
-    cells = [0 if c == (ZERO, 0) else None if c is None else entry(*c) for c in spec.cells]
+    entry, numbers = names.terms.entry, getattr(spec, "numbers", {})
+    cells = [
+        numbers[k] if k in numbers else 0 if c == (ZERO, 0) else None if c is None else entry(*c)
+        for k, c in enumerate(spec.cells)
+    ]
     access = Access.WRITE if making else Access.READ
     return Buffer(access, spec.table_bytes, holding([] if making else cells), spec.table_align)
 

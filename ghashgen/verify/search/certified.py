@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from ghashgen.verify.checking import NOTHING, SCHEMA, check_function
+from ghashgen.verify.checking import NOTHING, SCHEMA, check_function, check_sizes
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.machine.image import Image
-from ghashgen.verify.statements.core import Function, Statement
+from ghashgen.verify.statements.core import Function, Statement, one_size, sizes_of
 from ghashgen.verify.x86_64.elf import load_image
 
 Check = Callable[[object], object]
@@ -102,6 +102,9 @@ class Certified:
 
 def _searched(image: Image, spec: Statement, function: Function, check: Check) -> None:
     """Have proposed certificates checked until one is accepted."""
+    if sizes := sizes_of(spec):
+        _searched_sizes(image, sizes, function, check)
+        return
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
     from ghashgen.verify.search.telling import tried
@@ -133,6 +136,29 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
     refused = refused or lost
     # That a run is not followed says less than what a certificate shows to be wrong.
     raise look() or refused if refused.category is Category.UNSUPPORTED else refused
+
+
+def _searched_sizes(
+    image: Image, sizes: Mapping[str, Statement], function: Function, check: Check
+) -> None:
+    """Have certificates for every size of a key checked: the first ones, or else others."""
+    from ghashgen.verify.search.kernel import proposed
+
+    cases: dict[str, object] = {}
+    with suppress(Refutation, StopIteration):
+        for name, one in sizes.items():
+            data = next(proposed(image, one, lambda one=one: one.meaning(function)))  # type: ignore[misc]
+            cases[name] = json.loads(json.dumps(data))
+        check({"keys": cases})
+        return
+    for name, one in sizes.items():
+
+        def kept(certificate: object, name: str = name, one: Statement = one) -> None:
+            check_sizes(image, one, function, certificate)
+            cases[name] = certificate
+
+        _searched(image, one, function, kept)
+    check({"keys": cases})
 
 
 def _said(what: str, error: Refutation) -> Refutation:
@@ -182,6 +208,6 @@ def names_of(spec: Statement) -> frozenset[str]:
     names: set[str] = set()
     for function in spec.functions:
         with suppress(Refutation):
-            spec.meaning(function)
+            one_size(spec).meaning(function)
             names.add(function.symbol)
     return frozenset(names)

@@ -49,6 +49,17 @@ def _open(states: Sequence[State]) -> bool:
     return grows and freedom(states[0]) - freedom(states[-1]) < LOSS
 
 
+def _inner(arrivals: Sequence[tuple[int, State]], head: int) -> bool:
+    """Return whether a head that a run comes to again is that of a loop within another one.
+
+    Then the run has come to the other's head, which stands before it, in between.
+    """
+    for address, _ in reversed(arrivals):
+        if address <= head:
+            return address < head
+    return False
+
+
 STEP = 16
 """Bits of freedom that make a difference in which way is followed first."""
 
@@ -156,9 +167,10 @@ def _follow(
         if address in stops and not begun:
             return None
         if address in heads and not begun:
+            inner = _inner(arrivals, address)
             arrivals.append((address, state.copy()))
             seen = [s for a, s in arrivals if a == address]
-            if len(seen) >= TURNS and _open(seen[-TURNS:]):
+            if len(seen) >= TURNS and not inner and _open(seen[-TURNS:]):
                 return address, seen
             if len(seen) > MOST_ARRIVALS:
                 raise unsupported("search: a loop that takes in nothing", address)

@@ -248,7 +248,8 @@ class Search:
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):
             if head in behind:
-                name = self.joint(self.meetings(before, head), of)
+                meetings = self.meetings(before, head, parting=True)
+                name = self.joint(meetings, of)
                 if name is not None:
                     return name
         return None

@@ -5,8 +5,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from ghashgen.algebra.field.aes_round import ROUNDS
 from ghashgen.support.errors import GhashgenError
@@ -17,6 +17,12 @@ from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.statements.hash import check_table
 
 Cell = tuple[str, int] | None
+
+
+LAST_KEY = "last"
+"""("last", n) is a cell with the number n·Nr, 128 bits, little-endian: a table that has it is of a
+key of any size, up to that of the statement.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +45,8 @@ class Keyed:
     functions: tuple[Any, ...]
     table_align: int = 16
     wipe: bool = False
+    sized: bool = False
+    """Whether a table for keys of any size is meant with this one alone."""
 
     def __post_init__(self) -> None:
         if self.key_bits not in {8 * size for size in ROUNDS}:
@@ -50,6 +58,32 @@ class Keyed:
                 f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
             )
         check_table(self)
+
+    @property
+    def key_sizes(self) -> Mapping[str, Self]:
+        """The statements of each size of a key, by its bits, if the table is of any; else nothing.
+
+        A function is proved if it is for every one of them: a key has one.
+        """
+        if self.sized or not self._last_cells:
+            return {}
+        every = sorted(8 * size for size in ROUNDS if 8 * size <= self.key_bits)
+        return {str(bits): self._of_size(bits) for bits in every}
+
+    def _of_size(self, bits: int) -> Self:
+        rounds = ROUNDS[bits // 8]
+        cells = (None if c and c[0] == ROUND_KEY and c[1] > rounds else c for c in self.cells)
+        return replace(self, key_bits=bits, cells=tuple(cells), sized=True)
+
+    @property
+    def _last_cells(self) -> Mapping[int, int]:
+        cells = enumerate(self.cells)
+        return {k: cell[1] for k, cell in cells if cell is not None and cell[0] == LAST_KEY}
+
+    @property
+    def numbers(self) -> Mapping[int, int]:
+        """The cells that hold public numbers, each with its number."""
+        return {k: apart * self.rounds for k, apart in self._last_cells.items()}
 
     @property
     def key_bytes(self) -> int:
@@ -73,12 +107,14 @@ class Keyed:
         Raises:
             Refutation: it has no meaning here.
         """
+        if self.key_sizes:
+            raise unsupported("a key of any size, in one case")
         if function.operation not in self.operations:
             raise unsupported(f"no rules of the checker cover {function.operation}")
         return aes.meaning_of(self, function)
 
 
 def round_key(text: str) -> Cell:
-    """Return ("key", 3) for "key3", None for any other text."""
-    match = re.fullmatch(rf"{ROUND_KEY}(0|[1-9]\d*)", text)
-    return (ROUND_KEY, int(match[1])) if match else None
+    """Return ("key", 3) for "key3", ("last", 16) for "last16", None for any other text."""
+    match = re.fullmatch(rf"({ROUND_KEY}|{LAST_KEY})(0|[1-9]\d*)", text)
+    return (match[1], int(match[2])) if match else None

@@ -1,6 +1,6 @@
 """What every statement has, whatever its family."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ghashgen.verify.meaning import function as meanings
@@ -35,3 +35,13 @@ class Statement(Protocol):
         Raises:
             Refutation: it has no meaning here.
         """
+
+
+def sizes_of(spec: Statement) -> Mapping[str, Statement]:
+    """Return the statements of each size of a key, if a statement is of several; else nothing."""
+    return getattr(spec, "key_sizes", {})
+
+
+def one_size(spec: Statement) -> Statement:
+    """Return a statement, or that of one size of a key if it is of several."""
+    return next(iter(sizes_of(spec).values()), spec)

@@ -18,6 +18,7 @@ _SEAL = ("table", "iv", "iv_length", "aad", "aad_length", "input", "length", "ou
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "init": ("table", "key"),
+    "init_any": ("table", "key", "key_length"),
     "encrypt": _CRYPT,
     "decrypt": _CRYPT,
     "seal": _SEAL,
@@ -51,7 +52,8 @@ class GcmSpec(Keyed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        hashes.check_cells(cell for k, cell in enumerate(self.cells) if k not in self.round_keys)
+        others = (c for k, c in enumerate(self.cells) if k not in {*self.round_keys, *self.numbers})
+        hashes.check_cells(others)
 
 
 def parse_cell(text: str) -> Cell:

@@ -27,7 +27,7 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
     if isinstance(operand, int):
         return number(operand)
     if isinstance(operand, Label):
-        return gas.local(operand.name, names)
+        return gas.target(operand, names)
     raise TypeError(f"{operand} cannot be printed: not allocated")
 
 

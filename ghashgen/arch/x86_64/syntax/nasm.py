@@ -28,7 +28,8 @@ def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> s
     if isinstance(operand, int):
         return number(operand)
     if isinstance(operand, Label):
-        return f"{'short ' * operand.short}.{operand.name}"
+        other = f"{names.constants}_{operand.of}" if operand.of else ""
+        return f"{'short ' * operand.short}{other}.{operand.name}"
     raise TypeError(f"{operand} cannot be printed: not allocated")
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -48,11 +49,13 @@ class Wanted:
         yield from cavp.texts(self.key_bytes)[:: self.sample]
 
 
-def wanted_of(kernel: GcmKernel, bound: int, sample: int) -> Wanted:
-    """Return what a kernel's trials are made for."""
+def wanted_of(kernel: GcmKernel, bound: int, sample: int, size: int = 0) -> Wanted:
+    """Return what a kernel's trials are made for, under keys of so many bytes; 0: of its own."""
+    size = size or kernel.key_bytes
     at = kernel.layout.arrays[ROUND_KEYS]
-    places = range(at, at + BLOCK_BYTES * (aes.ROUNDS[kernel.key_bytes] + 1), BLOCK_BYTES)
-    return Wanted(kernel.key_bytes, kernel.blocks, places, bound, sample, sample > 1)
+    apart = BLOCK_BYTES * kernel.key_lanes
+    places = range(at, at + apart * (aes.ROUNDS[size] + 1), apart)
+    return Wanted(size, kernel.blocks, places, bound, sample, sample > 1)
 
 
 def _keys(wanted: Wanted) -> Iterator[Trial]:
@@ -149,21 +152,22 @@ def validator(
     """Return the function that validates one kernel of a run; the run shares vectors."""
     bounds: dict[int, int] = {}
     for built in kernels:
-        size, bound = built.kernel.key_bytes, tail_bound(built.kernel.blocks)
-        bounds[size] = max(bound, bounds.get(size, 0))
+        bound = tail_bound(built.kernel.blocks)
+        bounds |= {size: max(bound, bounds.get(size, 0)) for size in built.kernel.key_sizes}
     for size, bound in bounds.items():
         texts.every_length(size, bound)
         cavp.texts(size)
-    return lambda runner, built: validate_one(runner, built, bounds[built.kernel.key_bytes])
+    return lambda runner, built: validate_one(runner, built, bounds)
 
 
-def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validation:
+def validate_one(runner: Runner, built: Built[GcmKernel], bounds: Mapping[int, int]) -> Validation:
     """Validate one kernel; a function without trials is a failure."""
     start = time.perf_counter()
     failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
-    wanted, cases = wanted_of(built.kernel, bound, runner.sample), 0
+    sizes, cases = built.kernel.key_sizes, 0
+    every = (wanted_of(built.kernel, bounds[size], runner.sample, size) for size in sizes)
     try:
-        for trials in suites(built, wanted):
+        for trials in chain.from_iterable(suites(built, wanted) for wanted in every):
             made, found = run(runner, built, trials)
             cases += made
             failures += found

@@ -16,6 +16,7 @@ from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.compact import absorbed, crypt_text
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
 from ghashgen.kernels.gcm.parts.lengths import length_block
@@ -28,7 +29,7 @@ from ghashgen.kernels.gcm.parts.start import (
     twelve_bytes,
 )
 from ghashgen.kernels.gcm.parts.straight import wide
-from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
+from ghashgen.kernels.gcm.parts.tag import add_mask, finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Place, Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
@@ -75,6 +76,20 @@ class Message:
             b.branch("equal", self.length, 0, "tag")
         (encrypt_text if encrypts else decrypt_text)(text, X, "tag")
         return finish_tag(b, kernel, context, X, lengths())
+
+    def compact(self, way: VReg) -> VReg:
+        """Record the message in loops, either way; return its tag."""
+        b, kernel, context = self.b, self.kernel, self.context
+        with b.part("iv"):
+            J0 = first_counter(b, kernel, context, self.iv, self.iv_length)
+        keep_mask(b, kernel, context, J0)
+        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        with b.part("aad"):
+            left = b.gpr("gpr_copy", self.aad_length)
+            X = absorbed(b, kernel, context, self.aad, left)
+        lengths = partial(length_block, b, kernel, self.aad_length, self.length)
+        crypt_text(self._text(counters), X, way, lengths)
+        return add_mask(b, kernel, X)
 
     def _wide(
         self, short_end: Callable[[VReg], None], lengths: Callable[[], VReg], encrypts: bool

@@ -15,6 +15,12 @@ CONTEXT = replace(TABLE, name="ctx")
 NEW_CONTEXT = replace(CONTEXT, direction=Direction.OUT)
 """The context, filled."""
 
+ANY_KEY = Param("key", "key", Counted("key_len"))
+"""The key, `key_len` bytes."""
+
+KEY_LENGTH = Param("key_len", "key_length", LENGTH, secret=False, allowed=(16, 24, 32))
+"""Bytes of the key."""
+
 COUNTER = Param("counter", "counter", ONE_BLOCK, Direction.INOUT)
 """The counter block of the next block of text."""
 

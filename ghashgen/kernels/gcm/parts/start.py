@@ -10,6 +10,7 @@ from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts.compact import absorbed
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_register
 
@@ -34,6 +35,10 @@ def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length
 
 def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length: VReg) -> VReg:
     """Record J_0 of an IV that does not have 96 bits. Advances `iv`; keeps `length`."""
+    if kernel.compact:
+        X = absorbed(b, kernel, context, iv, b.gpr("gpr_copy", length))
+        A = b.xor(X, length_block(b, kernel, None, length), "A = X + lengths")
+        return to_register(b, kernel.hash, times_h(b, kernel.hash, context, A), "J_0")
     X = b.zero("X")
     left = b.gpr("gpr_copy", length)
 

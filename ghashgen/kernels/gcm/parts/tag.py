@@ -7,6 +7,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, Slot, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys, rounds
+from ghashgen.kernels.aes.rolled import enciphered
 from ghashgen.kernels.bytes.exact import Exact
 from ghashgen.kernels.bytes.load import load_from_8
 from ghashgen.kernels.bytes.store import first_bytes
@@ -42,8 +43,11 @@ def mask_of(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> VReg:
     """Record E_K(J_0)."""
     b.about("E_K(J_0)")
     keys = RoundKeys(b, kernel, context)
-    (state,) = rounds(b, keys, [J0])
-    mask = b.aes_last(state, keys.last(1), "last round")
+    if kernel.compact:
+        state, key = enciphered(b, keys, J0, "mask")
+    else:
+        (state,), key = rounds(b, keys, [J0]), keys.last(1)
+    mask = b.aes_last(state, key, "last round")
     b.about("")
     return mask
 

@@ -132,6 +132,27 @@ def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
     writer.finish(table)
 
 
+def fill_in_a_loop(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
+    """Record the table of H, given in register form: one register after another."""
+    lanes = kernel.lane_count
+    b.about("B_1")
+    stream = b.variable(_first_register(b, kernel, key_operand(b, kernel, H)), "stream")
+    step = key_of(b, kernel, b.spread_lane(stream, lanes) if lanes > 1 else b.variable(stream, "B"))
+    writer = _Table(b, kernel)
+    if kernel.multiplier.key_term is not None:
+        writer.total = b.zero("R", lanes=lanes)
+    at = b.gpr("gpr_copy", table)
+    left = b.gpr("gpr_const", kernel.layout.top // lanes, note="registers")
+    b.about("V_(i+1) = V_i·B_L")
+    with b.loop("powers"):
+        writer.store(at, 0, lanes, key_of(b, kernel, stream))
+        b.assign(stream, times(b, kernel, stream, step))
+        b.assign(at, b.gpr("gpr_sub", at, lanes * ENTRY_BYTES))
+        b.assign(left, b.gpr("gpr_sub", left, 1))
+        b.branch("not_below", left, 1, "powers")
+    b.about("")
+
+
 def _round(
     b: Builder,
     kernel: Kernel,
