@@ -322,110 +322,110 @@ static const struct ghashgen_gcm_kernel kernels[] = {
     [GCM128_AVX2_K_CLMUL1_X16_SHORT] =
         {"gcm128_avx2_k_clmul1_x16_short", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_k_clmul1_x16_short_init, gcm128_avx2_k_clmul1_x16_short_encrypt, gcm128_avx2_k_clmul1_x16_short_decrypt, gcm128_avx2_k_clmul1_x16_short_seal, gcm128_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_k_clmul1_x16_short_init, gcm128_avx2_k_clmul1_x16_short_encrypt, gcm128_avx2_k_clmul1_x16_short_decrypt, gcm128_avx2_k_clmul1_x16_short_seal, gcm128_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm128_avx512_k_clmul1_x32_short", 1456, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm128_avx512_winograd_clmul1_x32_streams", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
+         gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM128_AVX_K_CLMUL1_X8] =
         {"gcm128_avx_k_clmul1_x8", 432, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_k_clmul1_x8_init, gcm128_avx_k_clmul1_x8_encrypt, gcm128_avx_k_clmul1_x8_decrypt, gcm128_avx_k_clmul1_x8_seal, gcm128_avx_k_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_k_clmul1_x8_init, gcm128_avx_k_clmul1_x8_encrypt, gcm128_avx_k_clmul1_x8_decrypt, gcm128_avx_k_clmul1_x8_seal, gcm128_avx_k_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
         {"gcm128_avx_winograd_clmul1_x8_short", 656, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, NULL, NULL, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+         gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM128_SSE_K_CLMUL1_X8_SHORT] =
         {"gcm128_sse_k_clmul1_x8_short", 496, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm128_sse_winograd_clmul1_x8_init, gcm128_sse_winograd_clmul1_x8_encrypt, gcm128_sse_winograd_clmul1_x8_decrypt, gcm128_sse_winograd_clmul1_x8_seal, gcm128_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm192_avx2_winograd_clmul1_x16", 976, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_avx_winograd_clmul1_x8_init, gcm192_avx_winograd_clmul1_x8_encrypt, gcm192_avx_winograd_clmul1_x8_decrypt, gcm192_avx_winograd_clmul1_x8_seal, gcm192_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_K_CLMUL1_X16_SHORT] =
         {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, NULL, NULL, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
+         gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
         {"gcm256_avx_winograd_clmul1_x8_short", 720, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm256_avx_winograd_clmul1_x8_streams", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
-         gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, NULL, NULL, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+         gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM256_SSE_K_CLMUL1_X8_SHORT] =
         {"gcm256_sse_k_clmul1_x8_short", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the

@@ -97,8 +97,6 @@ struct ghashgen_gcm_kernel {
     void (*decrypt)(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
     int (*seal)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
     int (*open)(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-    void (*seal_many)(const void *ctx, struct ghashgen_message *messages, size_t count);
-    void (*open_many)(const void *ctx, struct ghashgen_message *messages, size_t count);
     int (*start)(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
     int (*aad)(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
     int (*encrypt_more)(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
@@ -108,7 +106,7 @@ struct ghashgen_gcm_kernel {
     void (*hash)(const void *ctx, uint8_t x[16], const uint8_t *in, size_t len);
     void (*power)(const void *ctx, uint8_t y[16], uint64_t m);
     void (*combine)(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
-    /* NULL in kernels without it: seal_many, open_many, start, aad, encrypt_more, decrypt_more, finish, verify, hash, power, combine. */
+    /* NULL in kernels without it: start, aad, encrypt_more, decrypt_more, finish, verify, hash, power, combine. */
 };
 
 /* For callers with contexts of their own: the kernel of a key of this many bytes (16, 24 or 32). NULL

@@ -4,7 +4,7 @@ The harness compiles the same CPU detection, ``harness/x86_64/cpu_detect.h``. On
 dispatcher: it identifies a CPU by CPUID's vendor and model, and all records are of x86-64 CPUs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from textwrap import wrap
 from typing import Any
@@ -123,7 +123,7 @@ def render_dispatch(
     rows = [row for one in conventions for row in one["rows"]]
     filled = {use.name for use in question.dispatched if use.fills}
     keys = [row for row in rows if row["use"] in filled]
-    known_functions = families()[family].functions()
+    known_functions = _functions(family)
     some = {n for n in known_functions if any(n not in kernel["symbols"] for kernel in kernels)}
     values = {
         "library": library + part,
@@ -218,9 +218,15 @@ def _convention(
                 )
             rows += [_row(value, use.name, row, known) for row in found]
             taken |= {pick.candidate for row in found for pick in row.picks}
-    functions = families()[question.family].functions()
+    functions = _functions(question.family)
     kernels = [_kernel(each, functions) for each in sorted(taken, key=lambda c: c.name)]
     return {"abi": abi, "kernels": kernels, "rows": rows}
+
+
+def _functions(family: str) -> Mapping[str, Function[Any]]:
+    """Return the functions that a family's kernels may be called by: those that can be proved."""
+    known = families()[family].functions()
+    return {name: function for name, function in known.items() if function.statement}
 
 
 def _kernel(candidate: Candidate, functions: Iterable[str]) -> dict[str, Any]:
