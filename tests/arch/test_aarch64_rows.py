@@ -34,8 +34,10 @@ LACKS = {
     *("store64", "store32", "store16", "store8"),
     # Whole messages of AES-GCM.
     *("branch_above", "gpr_const64", "to_gpr"),
-    # In pieces.
-    "gpr_store64",
+    # In pieces; many messages in one call.
+    *("gpr_store64", "gpr_or", "gpr_xor", "mask", "masked", "load_mask", "load_masked"),
+    *("store_masked", "spread_masked", "shuffle_masked", "differing", "mask_bits", "gpr_low"),
+    *("pick_lanes", "store_lane"),
     # FEAT_SHA3.
     "xor3",
 }
