@@ -57,7 +57,7 @@ def test_each_line_names_its_instruction() -> None:
     lines = emitted_text(OF_AES[4], where).partition(".text")[2].splitlines()
     code = [line for line in lines if line.startswith("    .byte") and "#" in line]
     assert len(code) > 1000
-    assert all(re.fullmatch(r"    (\.(byte|long) [^;#]+(; )?)+ +# [a-z{].*", e) for e in code)
+    assert all(re.fullmatch(r"    (\.(byte|long) [^;#]+(; ?)?)+\s+# [a-z{].*", e) for e in code)
     # What is no instruction: directives, labels, padding, remarks.
     others = [line for line in lines if line.strip() and line not in code]
     assert all(re.match(r"\s*(\.|//|\w+:$)", line) for line in others)

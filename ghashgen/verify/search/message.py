@@ -6,11 +6,12 @@ brought together at the first instruction that all of them pass.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from ghashgen.verify.core.numbers import parse, parts
-from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import secret
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
@@ -248,10 +249,13 @@ class Search:
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):
             if head in behind:
-                meetings = self.meetings(before, head, parting=True)
-                name = self.joint(meetings, of)
-                if name is not None:
-                    return name
+                met = list(self.meetings(before, head))
+                partings = list(self.meetings(before, head, parting=True))[len(met) :]
+                for places in (met, *([at] for at in partings)):
+                    # Behind one place the ways may be too many, and before another they are not.
+                    with suppress(Refutation):
+                        if (name := self.joint(places, of)) is not None:
+                            return name
         return None
 
     def meetings(
