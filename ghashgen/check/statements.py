@@ -70,7 +70,8 @@ def statement_text(stated: Any) -> str:
         value = getattr(stated, field.name)
         if field.name == "cells":
             value = tuple(map(_cell, value))
-        if field.name != "functions":
+        # A file states a key of any size by its cells.
+        if field.name not in ("functions", "sized"):
             lines.append(f"{field.name} = {_toml(value)}")
     for function in stated.functions:
         lines.append(f"[functions.{function.operation}]")

@@ -73,10 +73,14 @@ class Axis:
             return self.mark(value)
         return self.name if self.is_flag else str(value)
 
+    @property
+    def told(self) -> bool:
+        """Whether commands and manifests give its default too."""
+        return self.always_told and not self.on_trial
+
     def mentioned(self, kernel: object) -> bool:
         """Whether commands and manifests give a kernel's value."""
-        told = self.always_told and not self.on_trial
-        return told or getattr(kernel, self.name) != self.default
+        return self.told or getattr(kernel, self.name) != self.default
 
     def option(self, value: object) -> str:
         """Return the option for a value: --isa avx, --no-wipe."""

@@ -224,9 +224,9 @@ def _convention(
 
 
 def _functions(family: str) -> Mapping[str, Function[Any]]:
-    """Return the functions that a family's kernels may be called by: those that can be proved."""
+    """Return the functions that a family's kernels are called by: with the standard types only."""
     known = families()[family].functions()
-    return {name: function for name, function in known.items() if function.statement}
+    return {name: function for name, function in known.items() if not function.types}
 
 
 def _kernel(candidate: Candidate, functions: Iterable[str]) -> dict[str, Any]:
