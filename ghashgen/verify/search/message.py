@@ -138,13 +138,15 @@ class Search:
         found = cases(self.checker, state, address, stops, self.heads)
         return [s for at, s in found if at == to]
 
-    def joint(self, meetings: Iterable[int], of: int) -> str | None:
-        """Add an assertion at the first place where it says what comes next of all cases."""
+    def joint(self, meetings: Iterable[int], of: int, passed: bool = True) -> str | None:
+        """Add an assertion at the first place where it says what comes next of all cases.
+
+        `passed`: every way to one of the meetings passes those before.
+        """
         name = f"joint{len(self.data['assertions'])}"
         states, found, before = list[State](), dict[str, Any](), -1
         for at in meetings:
-            # Every way to it comes by the place before, if it is behind that.
-            if states and at in reached(self.after, before):
+            if passed and states and at in reached(self.after, before):
                 starts: Callable[[], Iterable[Start]] = partial(_copied, states, before)
             else:
                 starts, found = partial(map, self.source, self.sources), {}
@@ -235,7 +237,7 @@ class Search:
         self.sources, self.latest = ["entry"], "entry"
         self.sources.append(self.loop(head, states))
         meetings = self.meetings(head, self.checker.entry + joint["at"], head)
-        if (name := self.joint(meetings, joints - 1)) is not None:
+        if (name := self.joint(meetings, joints - 1, passed=False)) is not None:
             self.sources = [name]
         joint["from"] |= {source: [self.same] for source in self.sources}
         to, begun = self.checker.entry + joint["at"], map(self.source, self.sources)
