@@ -207,6 +207,9 @@ def onward(
             if steps > MOST_STEPS:
                 raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
             if at in heads and not begun:
+                # A loop within another begins anew at each of its turns.
+                for inner in [head for head in met if head > at]:
+                    del met[inner]
                 met[at] += 1
                 if met[at] > MOST_TURNS:
                     raise unsupported("a loop without an assertion", at)
