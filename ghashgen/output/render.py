@@ -21,8 +21,7 @@ from ghashgen.kernels.families import DEFAULT, family_of, functions_of, own_name
 from ghashgen.kernels.target import BACKENDS, OWN, Target
 from ghashgen.support.templates import environment
 
-COMMENT_COLUMN, TAB = 48, 8
-"""Comments begin there, after tabs: as spaces, they were a fifth of all kernels' bytes."""
+COMMENT_COLUMN = 52
 
 
 @dataclass(frozen=True)
@@ -109,10 +108,7 @@ def _encodings(symbol: str, function: Function, code: ObjectCode) -> Iterator[by
 
 
 def _line(text: str, comment: str, mark: str) -> str:
-    if not comment:
-        return text
-    tabs = "\t" * max(1, -(-(COMMENT_COLUMN - len(text)) // TAB))
-    return f"{text}{tabs}{mark} {comment}"
+    return f"{text:<{COMMENT_COLUMN - 2}}  {mark} {comment}" if comment else text
 
 
 def _registers(arch: Arch, function: Function) -> str:
