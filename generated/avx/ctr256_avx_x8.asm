@@ -78,127 +78,127 @@ global ctr256_avx_x8_init:function (ctr256_avx_x8_init.end - ctr256_avx_x8_init)
 align 32
 ctr256_avx_x8_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; k_0
-    vmovdqu     xmm1, [rsi + 16]		; k_1
-    vmovdqu     [rdi], xmm0			; k_0
-    vmovdqu     [rdi + 16], xmm1		; k_1
-    vpshufb     xmm2, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, [rel ctr256_avx_x8_rcon_1]	; SubWord + Rcon
+    vmovdqu     xmm0, [rsi]                         ; k_0
+    vmovdqu     xmm1, [rsi + 16]                    ; k_1
+    vmovdqu     [rdi], xmm0                         ; k_0
+    vmovdqu     [rdi + 16], xmm1                    ; k_1
+    vpshufb     xmm2, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, [rel ctr256_avx_x8_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 32], xmm0		; k_2
-    vpshufb     xmm2, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 32], xmm0                    ; k_2
+    vpshufb     xmm2, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm3, xmm3, xmm3
-    vaesenclast xmm2, xmm2, xmm3		; SubWord
+    vaesenclast xmm2, xmm2, xmm3                    ; SubWord
     vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm3		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm2		; the next words
-    vmovdqu     [rdi + 48], xmm1		; k_3
-    vmovdqu     xmm2, [rel ctr256_avx_x8_rcon_1]	; rcon_1
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm2                    ; the next words
+    vmovdqu     [rdi + 48], xmm1                    ; k_3
+    vmovdqu     xmm2, [rel ctr256_avx_x8_rcon_1]    ; rcon_1
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
     vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3		; the next words
-    vmovdqu     [rdi + 64], xmm0		; k_4
-    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 64], xmm0                    ; k_4
+    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4		; SubWord
+    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
     vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3		; the next words
-    vmovdqu     [rdi + 80], xmm1		; k_5
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vmovdqu     [rdi + 80], xmm1                    ; k_5
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
     vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3		; the next words
-    vmovdqu     [rdi + 96], xmm0		; k_6
-    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 96], xmm0                    ; k_6
+    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4		; SubWord
+    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
     vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3		; the next words
-    vmovdqu     [rdi + 112], xmm1		; k_7
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vmovdqu     [rdi + 112], xmm1                   ; k_7
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
     vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3		; the next words
-    vmovdqu     [rdi + 128], xmm0		; k_8
-    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 128], xmm0                   ; k_8
+    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4		; SubWord
+    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
     vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3		; the next words
-    vmovdqu     [rdi + 144], xmm1		; k_9
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vmovdqu     [rdi + 144], xmm1                   ; k_9
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
     vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3		; the next words
-    vmovdqu     [rdi + 160], xmm0		; k_10
-    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 160], xmm0                   ; k_10
+    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4		; SubWord
+    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
     vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3		; the next words
-    vmovdqu     [rdi + 176], xmm1		; k_11
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vmovdqu     [rdi + 176], xmm1                   ; k_11
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm3, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, xmm2                    ; SubWord + Rcon
     vpslldq     xmm4, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm4		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm3		; the next words
-    vmovdqu     [rdi + 192], xmm0		; k_12
-    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]	; w
+    vpxor       xmm0, xmm0, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm3                    ; the next words
+    vmovdqu     [rdi + 192], xmm0                   ; k_12
+    vpshufb     xmm3, xmm0, [rel ctr256_avx_x8_word_3]  ; w
     vpxor       xmm4, xmm4, xmm4
-    vaesenclast xmm3, xmm3, xmm4		; SubWord
+    vaesenclast xmm3, xmm3, xmm4                    ; SubWord
     vpslldq     xmm4, xmm1, 0x04
-    vpxor       xmm1, xmm1, xmm4		; w_i + w_(i-1)
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm1, 0x08
-    vpxor       xmm1, xmm1, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm1, xmm1, xmm3		; the next words
-    vmovdqu     [rdi + 208], xmm1		; k_13
-    vpsllq      xmm2, xmm2, 0x01		; Rcon
-    vpshufb     xmm1, xmm1, [rel ctr256_avx_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm2		; SubWord + Rcon
+    vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm1, xmm1, xmm3                    ; the next words
+    vmovdqu     [rdi + 208], xmm1                   ; k_13
+    vpsllq      xmm2, xmm2, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm1, [rel ctr256_avx_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm2                    ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1		; the next words
-    vmovdqu     [rdi + 224], xmm0		; k_14
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vmovdqu     [rdi + 224], xmm0                   ; k_14
     ret
 .end:
 
@@ -210,187 +210,187 @@ global ctr256_avx_x8_crypt:function (ctr256_avx_x8_crypt.end - ctr256_avx_x8_cry
 align 32
 ctr256_avx_x8_crypt:
     endbr64
-    vmovdqu     xmm0, [rel ctr256_avx_x8_blocks_2]	; blocks_2
-    vmovdqu     xmm1, [rel ctr256_avx_x8_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ctr256_avx_x8_blocks_2]  ; blocks_2
+    vmovdqu     xmm1, [rel ctr256_avx_x8_byte_swap]  ; byte_swap
     cmp         r8, 0x00
     je          .done
-    vmovdqu     xmm2, [rsi]			; counter block
-    vpshufb     xmm2, xmm2, xmm1		; counter, last word first
-    vmovdqu     xmm3, [rdi]			; k_0
-    vmovdqu     xmm4, [rdi + 16]		; k_1
-    vmovdqu     xmm5, [rdi + 32]		; k_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rsi]                         ; counter block
+    vpshufb     xmm2, xmm2, xmm1                    ; counter, last word first
+    vmovdqu     xmm3, [rdi]                         ; k_0
+    vmovdqu     xmm4, [rdi + 16]                    ; k_1
+    vmovdqu     xmm5, [rdi + 32]                    ; k_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .rest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     xmm6, xmm2, xmm1		; AES: counter block
-    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, xmm1		; AES: counter block
-    vpaddd      xmm8, xmm2, xmm0		; AES: 2 blocks ahead
-    vpshufb     xmm8, xmm8, xmm1		; AES: counter block
-    vpaddd      xmm9, xmm2, [rel ctr256_avx_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm9, xmm9, xmm1		; AES: counter block
-    vpaddd      xmm10, xmm2, [rel ctr256_avx_x8_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     xmm10, xmm10, xmm1		; AES: counter block
-    vpaddd      xmm11, xmm2, [rel ctr256_avx_x8_blocks_5]	; AES: 5 blocks ahead
-    vpshufb     xmm11, xmm11, xmm1		; AES: counter block
-    vpaddd      xmm12, xmm2, [rel ctr256_avx_x8_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     xmm12, xmm12, xmm1		; AES: counter block
-    vpaddd      xmm13, xmm2, [rel ctr256_avx_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm13, xmm13, xmm1		; AES: counter block
-    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_blocks_8]	; AES: the next counters
-    vpxor       xmm6, xmm6, xmm3		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm3		; AES: + k_0
-    vpxor       xmm8, xmm8, xmm3		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm3		; AES: + k_0
-    vpxor       xmm10, xmm10, xmm3		; AES: + k_0
-    vpxor       xmm11, xmm11, xmm3		; AES: + k_0
-    vpxor       xmm12, xmm12, xmm3		; AES: + k_0
-    vpxor       xmm13, xmm13, xmm3		; AES: + k_0
-    vaesenc     xmm6, xmm6, xmm4		; AES: round 1
-    vaesenc     xmm7, xmm7, xmm4		; AES: round 1
-    vaesenc     xmm8, xmm8, xmm4		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm4		; AES: round 1
-    vaesenc     xmm10, xmm10, xmm4		; AES: round 1
-    vaesenc     xmm11, xmm11, xmm4		; AES: round 1
-    vaesenc     xmm12, xmm12, xmm4		; AES: round 1
-    vaesenc     xmm13, xmm13, xmm4		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm5		; AES: round 2
-    vaesenc     xmm7, xmm7, xmm5		; AES: round 2
-    vaesenc     xmm8, xmm8, xmm5		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm5		; AES: round 2
-    vaesenc     xmm10, xmm10, xmm5		; AES: round 2
-    vaesenc     xmm11, xmm11, xmm5		; AES: round 2
-    vaesenc     xmm12, xmm12, xmm5		; AES: round 2
-    vaesenc     xmm13, xmm13, xmm5		; AES: round 2
-    vmovdqu     xmm14, [rdi + 48]		; AES: k_3
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 3
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 3
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 3
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 3
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 3
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 3
-    vmovdqu     xmm14, [rdi + 64]		; AES: k_4
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 4
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 4
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 4
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 4
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 4
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 4
-    vmovdqu     xmm14, [rdi + 80]		; AES: k_5
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 5
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 5
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 5
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 5
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 5
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 5
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 5
-    vmovdqu     xmm14, [rdi + 96]		; AES: k_6
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 6
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 6
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 6
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 6
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 6
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 6
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 6
-    vmovdqu     xmm14, [rdi + 112]		; AES: k_7
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 7
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 7
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 7
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 7
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 7
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 7
-    vmovdqu     xmm14, [rdi + 128]		; AES: k_8
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 8
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 8
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 8
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 8
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 8
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 8
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 8
-    vmovdqu     xmm14, [rdi + 144]		; AES: k_9
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 9
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 9
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 9
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 9
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 9
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 9
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 9
-    vmovdqu     xmm14, [rdi + 160]		; AES: k_10
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 10
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 10
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 10
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 10
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 10
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 10
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 10
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 10
-    vmovdqu     xmm14, [rdi + 176]		; AES: k_11
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 11
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 11
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 11
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 11
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 11
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 11
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 11
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 11
-    vmovdqu     xmm14, [rdi + 192]		; AES: k_12
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 12
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 12
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 12
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 12
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 12
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 12
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 12
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 12
-    vmovdqu     xmm14, [rdi + 208]		; AES: k_13
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 13
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 13
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 13
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 13
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 13
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 13
-    vaesenc     xmm12, xmm12, xmm14		; AES: round 13
-    vaesenc     xmm13, xmm13, xmm14		; AES: round 13
-    vmovdqu     xmm14, [rdi + 224]		; AES: k_14
-    vpxor       xmm15, xmm14, [rdx]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm15		; AES: last round: the other text
-    vmovdqu     [rcx], xmm6			; AES: written
-    vpxor       xmm6, xmm14, [rdx + 16]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm7, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 16], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 32]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm8, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 32], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 48]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm9, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 48], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 64]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm10, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 64], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 80]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm11, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 80], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 96]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm12, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 96], xmm6		; AES: written
-    vpxor       xmm6, xmm14, [rdx + 112]	; AES: k_Nr + text
-    vaesenclast xmm6, xmm13, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 112], xmm6		; AES: written
-    add         rdx, 0x80			; next group
+    vpshufb     xmm6, xmm2, xmm1                    ; AES: counter block
+    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm7, xmm7, xmm1                    ; AES: counter block
+    vpaddd      xmm8, xmm2, xmm0                    ; AES: 2 blocks ahead
+    vpshufb     xmm8, xmm8, xmm1                    ; AES: counter block
+    vpaddd      xmm9, xmm2, [rel ctr256_avx_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm9, xmm9, xmm1                    ; AES: counter block
+    vpaddd      xmm10, xmm2, [rel ctr256_avx_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     xmm10, xmm10, xmm1                  ; AES: counter block
+    vpaddd      xmm11, xmm2, [rel ctr256_avx_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpshufb     xmm11, xmm11, xmm1                  ; AES: counter block
+    vpaddd      xmm12, xmm2, [rel ctr256_avx_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     xmm12, xmm12, xmm1                  ; AES: counter block
+    vpaddd      xmm13, xmm2, [rel ctr256_avx_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm13, xmm13, xmm1                  ; AES: counter block
+    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_blocks_8]  ; AES: the next counters
+    vpxor       xmm6, xmm6, xmm3                    ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm3                    ; AES: + k_0
+    vpxor       xmm8, xmm8, xmm3                    ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm3                    ; AES: + k_0
+    vpxor       xmm10, xmm10, xmm3                  ; AES: + k_0
+    vpxor       xmm11, xmm11, xmm3                  ; AES: + k_0
+    vpxor       xmm12, xmm12, xmm3                  ; AES: + k_0
+    vpxor       xmm13, xmm13, xmm3                  ; AES: + k_0
+    vaesenc     xmm6, xmm6, xmm4                    ; AES: round 1
+    vaesenc     xmm7, xmm7, xmm4                    ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm4                    ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm4                    ; AES: round 1
+    vaesenc     xmm10, xmm10, xmm4                  ; AES: round 1
+    vaesenc     xmm11, xmm11, xmm4                  ; AES: round 1
+    vaesenc     xmm12, xmm12, xmm4                  ; AES: round 1
+    vaesenc     xmm13, xmm13, xmm4                  ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm5                    ; AES: round 2
+    vaesenc     xmm7, xmm7, xmm5                    ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm5                    ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm5                    ; AES: round 2
+    vaesenc     xmm10, xmm10, xmm5                  ; AES: round 2
+    vaesenc     xmm11, xmm11, xmm5                  ; AES: round 2
+    vaesenc     xmm12, xmm12, xmm5                  ; AES: round 2
+    vaesenc     xmm13, xmm13, xmm5                  ; AES: round 2
+    vmovdqu     xmm14, [rdi + 48]                   ; AES: k_3
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 3
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 3
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 3
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 3
+    vmovdqu     xmm14, [rdi + 64]                   ; AES: k_4
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 4
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 4
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 4
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 4
+    vmovdqu     xmm14, [rdi + 80]                   ; AES: k_5
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 5
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 5
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 5
+    vmovdqu     xmm14, [rdi + 96]                   ; AES: k_6
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 6
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 6
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 6
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 6
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 6
+    vmovdqu     xmm14, [rdi + 112]                  ; AES: k_7
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 7
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 7
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 7
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 7
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 7
+    vmovdqu     xmm14, [rdi + 128]                  ; AES: k_8
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 8
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 8
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 8
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 8
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 8
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 8
+    vmovdqu     xmm14, [rdi + 144]                  ; AES: k_9
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 9
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 9
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 9
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 9
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 9
+    vmovdqu     xmm14, [rdi + 160]                  ; AES: k_10
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 10
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 10
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 10
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 10
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 10
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 10
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 10
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 10
+    vmovdqu     xmm14, [rdi + 176]                  ; AES: k_11
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 11
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 11
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 11
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 11
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 11
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 11
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 11
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 11
+    vmovdqu     xmm14, [rdi + 192]                  ; AES: k_12
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 12
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 12
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 12
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 12
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 12
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 12
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 12
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 12
+    vmovdqu     xmm14, [rdi + 208]                  ; AES: k_13
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 13
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 13
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 13
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 13
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 13
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 13
+    vaesenc     xmm12, xmm12, xmm14                 ; AES: round 13
+    vaesenc     xmm13, xmm13, xmm14                 ; AES: round 13
+    vmovdqu     xmm14, [rdi + 224]                  ; AES: k_14
+    vpxor       xmm15, xmm14, [rdx]                 ; AES: k_Nr + text
+    vaesenclast xmm6, xmm6, xmm15                   ; AES: last round: the other text
+    vmovdqu     [rcx], xmm6                         ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 16]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm7, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 16], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 32]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm8, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 32], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 48]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm9, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 48], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 64]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm10, xmm6                   ; AES: last round: the other text
+    vmovdqu     [rcx + 64], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 80]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm11, xmm6                   ; AES: last round: the other text
+    vmovdqu     [rcx + 80], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 96]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm12, xmm6                   ; AES: last round: the other text
+    vmovdqu     [rcx + 96], xmm6                    ; AES: written
+    vpxor       xmm6, xmm14, [rdx + 112]            ; AES: k_Nr + text
+    vaesenclast xmm6, xmm13, xmm6                   ; AES: last round: the other text
+    vmovdqu     [rcx + 112], xmm6                   ; AES: written
+    add         rdx, 0x80                           ; next group
     add         rcx, 0x80
     sub         r8, 0x80
     cmp         r8, 0x80
@@ -399,308 +399,308 @@ ctr256_avx_x8_crypt:
 .rest:
     cmp         r8, 0x00
     je          .written
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x40
     jb          .under_4
-    vpshufb     xmm6, xmm2, xmm1		; AES: counter block
-    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, xmm1		; AES: counter block
-    vpaddd      xmm8, xmm2, xmm0		; AES: 2 blocks ahead
-    vpshufb     xmm8, xmm8, xmm1		; AES: counter block
-    vpaddd      xmm9, xmm2, [rel ctr256_avx_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm9, xmm9, xmm1		; AES: counter block
-    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_blocks_4]	; AES: the next counters
-    vpxor       xmm6, xmm6, xmm3		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm3		; AES: + k_0
-    vpxor       xmm8, xmm8, xmm3		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm3		; AES: + k_0
-    vaesenc     xmm6, xmm6, xmm4		; AES: round 1
-    vaesenc     xmm7, xmm7, xmm4		; AES: round 1
-    vaesenc     xmm8, xmm8, xmm4		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm4		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm5		; AES: round 2
-    vaesenc     xmm7, xmm7, xmm5		; AES: round 2
-    vaesenc     xmm8, xmm8, xmm5		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm5		; AES: round 2
-    vmovdqu     xmm10, [rdi + 48]		; AES: k_3
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 3
-    vmovdqu     xmm10, [rdi + 64]		; AES: k_4
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 4
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 4
-    vmovdqu     xmm10, [rdi + 80]		; AES: k_5
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 5
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 5
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 5
-    vmovdqu     xmm10, [rdi + 96]		; AES: k_6
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 6
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 6
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 6
-    vmovdqu     xmm10, [rdi + 112]		; AES: k_7
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 7
-    vmovdqu     xmm10, [rdi + 128]		; AES: k_8
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 8
-    vmovdqu     xmm10, [rdi + 144]		; AES: k_9
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 9
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 9
-    vmovdqu     xmm10, [rdi + 160]		; AES: k_10
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 10
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 10
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 10
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 10
-    vmovdqu     xmm10, [rdi + 176]		; AES: k_11
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 11
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 11
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 11
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 11
-    vmovdqu     xmm10, [rdi + 192]		; AES: k_12
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 12
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 12
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 12
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 12
-    vmovdqu     xmm10, [rdi + 208]		; AES: k_13
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 13
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 13
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 13
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 13
-    vmovdqu     xmm10, [rdi + 224]		; AES: k_14
-    vpxor       xmm11, xmm10, [rdx]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm6, xmm11		; AES: last round: the other text
-    vmovdqu     [rcx], xmm6			; AES: written
-    vpxor       xmm6, xmm10, [rdx + 16]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm7, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 16], xmm6		; AES: written
-    vpxor       xmm6, xmm10, [rdx + 32]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm8, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 32], xmm6		; AES: written
-    vpxor       xmm6, xmm10, [rdx + 48]		; AES: k_Nr + text
-    vaesenclast xmm6, xmm9, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx + 48], xmm6		; AES: written
+    vpshufb     xmm6, xmm2, xmm1                    ; AES: counter block
+    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm7, xmm7, xmm1                    ; AES: counter block
+    vpaddd      xmm8, xmm2, xmm0                    ; AES: 2 blocks ahead
+    vpshufb     xmm8, xmm8, xmm1                    ; AES: counter block
+    vpaddd      xmm9, xmm2, [rel ctr256_avx_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm9, xmm9, xmm1                    ; AES: counter block
+    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_blocks_4]  ; AES: the next counters
+    vpxor       xmm6, xmm6, xmm3                    ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm3                    ; AES: + k_0
+    vpxor       xmm8, xmm8, xmm3                    ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm3                    ; AES: + k_0
+    vaesenc     xmm6, xmm6, xmm4                    ; AES: round 1
+    vaesenc     xmm7, xmm7, xmm4                    ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm4                    ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm4                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm5                    ; AES: round 2
+    vaesenc     xmm7, xmm7, xmm5                    ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm5                    ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm5                    ; AES: round 2
+    vmovdqu     xmm10, [rdi + 48]                   ; AES: k_3
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
+    vmovdqu     xmm10, [rdi + 64]                   ; AES: k_4
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
+    vmovdqu     xmm10, [rdi + 80]                   ; AES: k_5
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
+    vmovdqu     xmm10, [rdi + 96]                   ; AES: k_6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
+    vmovdqu     xmm10, [rdi + 112]                  ; AES: k_7
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
+    vmovdqu     xmm10, [rdi + 128]                  ; AES: k_8
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
+    vmovdqu     xmm10, [rdi + 144]                  ; AES: k_9
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
+    vmovdqu     xmm10, [rdi + 160]                  ; AES: k_10
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 10
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 10
+    vmovdqu     xmm10, [rdi + 176]                  ; AES: k_11
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 11
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 11
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 11
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 11
+    vmovdqu     xmm10, [rdi + 192]                  ; AES: k_12
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 12
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 12
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 12
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 12
+    vmovdqu     xmm10, [rdi + 208]                  ; AES: k_13
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 13
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 13
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 13
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 13
+    vmovdqu     xmm10, [rdi + 224]                  ; AES: k_14
+    vpxor       xmm11, xmm10, [rdx]                 ; AES: k_Nr + text
+    vaesenclast xmm6, xmm6, xmm11                   ; AES: last round: the other text
+    vmovdqu     [rcx], xmm6                         ; AES: written
+    vpxor       xmm6, xmm10, [rdx + 16]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm7, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 16], xmm6                    ; AES: written
+    vpxor       xmm6, xmm10, [rdx + 32]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm8, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 32], xmm6                    ; AES: written
+    vpxor       xmm6, xmm10, [rdx + 48]             ; AES: k_Nr + text
+    vaesenclast xmm6, xmm9, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx + 48], xmm6                    ; AES: written
     add         rdx, 0x40
     add         rcx, 0x40
     sub         r8, 0x40
 .under_4:
     cmp         r8, 0x20
     jb          .under_2
-    vpshufb     xmm6, xmm2, xmm1		; AES: counter block
-    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm7, xmm7, xmm1		; AES: counter block
-    vpaddd      xmm2, xmm2, xmm0		; AES: the next counters
-    vpxor       xmm0, xmm6, xmm3		; AES: + k_0
-    vpxor       xmm6, xmm7, xmm3		; AES: + k_0
-    vaesenc     xmm0, xmm0, xmm4		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm4		; AES: round 1
-    vaesenc     xmm0, xmm0, xmm5		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm5		; AES: round 2
-    vmovdqu     xmm7, [rdi + 48]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 3
-    vmovdqu     xmm7, [rdi + 64]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 4
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 4
-    vmovdqu     xmm7, [rdi + 80]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 5
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 5
-    vmovdqu     xmm7, [rdi + 96]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 6
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 6
-    vmovdqu     xmm7, [rdi + 112]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 7
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 7
-    vmovdqu     xmm7, [rdi + 128]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 8
-    vmovdqu     xmm7, [rdi + 144]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 9
-    vmovdqu     xmm7, [rdi + 160]		; AES: k_10
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 10
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 10
-    vmovdqu     xmm7, [rdi + 176]		; AES: k_11
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 11
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 11
-    vmovdqu     xmm7, [rdi + 192]		; AES: k_12
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 12
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 12
-    vmovdqu     xmm7, [rdi + 208]		; AES: k_13
-    vaesenc     xmm0, xmm0, xmm7		; AES: round 13
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 13
-    vmovdqu     xmm7, [rdi + 224]		; AES: k_14
-    vpxor       xmm8, xmm7, [rdx]		; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm8		; AES: last round: the other text
-    vmovdqu     [rcx], xmm0			; AES: written
-    vpxor       xmm0, xmm7, [rdx + 16]		; AES: k_Nr + text
-    vaesenclast xmm0, xmm6, xmm0		; AES: last round: the other text
-    vmovdqu     [rcx + 16], xmm0		; AES: written
+    vpshufb     xmm6, xmm2, xmm1                    ; AES: counter block
+    vpaddd      xmm7, xmm2, [rel ctr256_avx_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm7, xmm7, xmm1                    ; AES: counter block
+    vpaddd      xmm2, xmm2, xmm0                    ; AES: the next counters
+    vpxor       xmm0, xmm6, xmm3                    ; AES: + k_0
+    vpxor       xmm6, xmm7, xmm3                    ; AES: + k_0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm4                    ; AES: round 1
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm5                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 48]                    ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 64]                    ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 80]                    ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 96]                    ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 112]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 128]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 144]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 160]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 10
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
+    vmovdqu     xmm7, [rdi + 176]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 11
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
+    vmovdqu     xmm7, [rdi + 192]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 12
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
+    vmovdqu     xmm7, [rdi + 208]                   ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm7                    ; AES: round 13
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
+    vmovdqu     xmm7, [rdi + 224]                   ; AES: k_14
+    vpxor       xmm8, xmm7, [rdx]                   ; AES: k_Nr + text
+    vaesenclast xmm0, xmm0, xmm8                    ; AES: last round: the other text
+    vmovdqu     [rcx], xmm0                         ; AES: written
+    vpxor       xmm0, xmm7, [rdx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm0, xmm6, xmm0                    ; AES: last round: the other text
+    vmovdqu     [rcx + 16], xmm0                    ; AES: written
     add         rdx, 0x20
     add         rcx, 0x20
     sub         r8, 0x20
 .under_2:
     cmp         r8, 0x10
     jb          .under_1
-    vpshufb     xmm0, xmm2, xmm1		; AES: counter block
-    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_one]	; AES: the next counters
-    vpxor       xmm0, xmm0, xmm3		; AES: + k_0
-    vaesenc     xmm0, xmm0, xmm4		; AES: round 1
-    vaesenc     xmm0, xmm0, xmm5		; AES: round 2
-    vmovdqu     xmm6, [rdi + 48]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 3
-    vmovdqu     xmm6, [rdi + 64]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 4
-    vmovdqu     xmm6, [rdi + 80]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 5
-    vmovdqu     xmm6, [rdi + 96]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 6
-    vmovdqu     xmm6, [rdi + 112]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 7
-    vmovdqu     xmm6, [rdi + 128]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 8
-    vmovdqu     xmm6, [rdi + 144]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 9
-    vmovdqu     xmm6, [rdi + 160]		; AES: k_10
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 10
-    vmovdqu     xmm6, [rdi + 176]		; AES: k_11
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 11
-    vmovdqu     xmm6, [rdi + 192]		; AES: k_12
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 12
-    vmovdqu     xmm6, [rdi + 208]		; AES: k_13
-    vaesenc     xmm0, xmm0, xmm6		; AES: round 13
-    vmovdqu     xmm6, [rdi + 224]		; AES: k_14
-    vpxor       xmm6, xmm6, [rdx]		; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm6		; AES: last round: the other text
-    vmovdqu     [rcx], xmm0			; AES: written
+    vpshufb     xmm0, xmm2, xmm1                    ; AES: counter block
+    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_one]  ; AES: the next counters
+    vpxor       xmm0, xmm0, xmm3                    ; AES: + k_0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 48]                    ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 64]                    ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 80]                    ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 96]                    ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 112]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 128]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 144]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 160]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 10
+    vmovdqu     xmm6, [rdi + 176]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 11
+    vmovdqu     xmm6, [rdi + 192]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 12
+    vmovdqu     xmm6, [rdi + 208]                   ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm6                    ; AES: round 13
+    vmovdqu     xmm6, [rdi + 224]                   ; AES: k_14
+    vpxor       xmm6, xmm6, [rdx]                   ; AES: k_Nr + text
+    vaesenclast xmm0, xmm0, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rcx], xmm0                         ; AES: written
     add         rdx, 0x10
     add         rcx, 0x10
     sub         r8, 0x10
 .under_1:
     cmp         r8, 0x00
     je          .written
-    vpshufb     xmm0, xmm2, xmm1		; AES: counter block
-    vpxor       xmm0, xmm0, xmm3		; AES: + k_0
-    vaesenc     xmm0, xmm0, xmm4		; AES: round 1
-    vaesenc     xmm0, xmm0, xmm5		; AES: round 2
-    vmovdqu     xmm3, [rdi + 48]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 64]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 80]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 96]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 112]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 128]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 144]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 9
-    vmovdqu     xmm3, [rdi + 160]		; AES: k_10
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 10
-    vmovdqu     xmm3, [rdi + 176]		; AES: k_11
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 11
-    vmovdqu     xmm3, [rdi + 192]		; AES: k_12
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 12
-    vmovdqu     xmm3, [rdi + 208]		; AES: k_13
-    vaesenc     xmm0, xmm0, xmm3		; AES: round 13
-    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_one]	; AES: the next counters
-    vpxor       xmm3, xmm3, xmm3		; AES
+    vpshufb     xmm0, xmm2, xmm1                    ; AES: counter block
+    vpxor       xmm0, xmm0, xmm3                    ; AES: + k_0
+    vaesenc     xmm0, xmm0, xmm4                    ; AES: round 1
+    vaesenc     xmm0, xmm0, xmm5                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 48]                    ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 64]                    ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 80]                    ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 96]                    ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 112]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 128]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 144]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_10
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 10
+    vmovdqu     xmm3, [rdi + 176]                   ; AES: k_11
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 11
+    vmovdqu     xmm3, [rdi + 192]                   ; AES: k_12
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 12
+    vmovdqu     xmm3, [rdi + 208]                   ; AES: k_13
+    vaesenc     xmm0, xmm0, xmm3                    ; AES: round 13
+    vpaddd      xmm2, xmm2, [rel ctr256_avx_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r8, 0x08
-    jb          .under8				; AES
-    vmovq       xmm3, [rdx]			; AES: bytes 0..7
-    vmovq       xmm4, [rdx + r8 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rdx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rdx + r8 - 8]                ; AES: the last 8 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm5, rax			; AES
-    vpsrlq      xmm4, xmm4, xmm5		; AES: 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r8, 0x04
-    jb          .under4				; AES
-    vmovd       xmm3, [rdx]			; AES: bytes 0..3
-    vmovd       xmm4, [rdx + r8 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rdx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rdx + r8 - 4]                ; AES: the last 4 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm5, rax			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    vpor        xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r9, r8
-    shr         r9, 0x01			; AES
-    movzx       eax, byte [rdx]			; AES: byte 0
-    vmovq       xmm3, rax			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r >> 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    vmovq       xmm5, r9			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
+    shr         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    vmovq       xmm5, r9                            ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
     mov         r9, r8
-    sub         r9, 0x01			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r - 1
-    vmovq       xmm5, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    vmovq       xmm6, r9			; AES
-    vpsllq      xmm5, xmm5, xmm6		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm3, xmm3, xmm4		; AES
-    vpor        xmm3, xmm3, xmm5		; AES: C_last, zero-padded
+    sub         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    vmovq       xmm6, r9                            ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 224]		; AES: k_14
-    vpxor       xmm3, xmm4, xmm3		; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm3		; AES: last round: the other text
+    vmovdqu     xmm4, [rdi + 224]                   ; AES: k_14
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm0, xmm0, xmm3                    ; AES: last round: the other text
     mov         rax, r8
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [rcx], xmm0			; AES: 8 of its bytes
-    vpsrldq     xmm0, xmm0, 0x08		; AES: the bytes after them
-    add         rcx, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rcx], xmm0                         ; AES: 8 of its bytes
+    vpsrldq     xmm0, xmm0, 0x08                    ; AES: the bytes after them
+    add         rcx, 0x08                           ; AES
 .stored_8:
     mov         rax, r8
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [rcx], xmm0			; AES: 4 of its bytes
-    vpsrldq     xmm0, xmm0, 0x04		; AES: the bytes after them
-    add         rcx, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rcx], xmm0                         ; AES: 4 of its bytes
+    vpsrldq     xmm0, xmm0, 0x04                    ; AES: the bytes after them
+    add         rcx, 0x04                           ; AES
 .stored_4:
     mov         rax, r8
-    and         rax, 0x02			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rcx], xmm0, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm0, xmm0, 0x02		; AES: the bytes after them
-    add         rcx, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rcx], xmm0, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm0, xmm0, 0x02                    ; AES: the bytes after them
+    add         rcx, 0x02                           ; AES
 .stored_2:
-    and         r8, 0x01			; AES
+    and         r8, 0x01                            ; AES
     cmp         r8, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rcx], xmm0, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rcx], xmm0, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
-    vpshufb     xmm0, xmm2, xmm1		; counter block
-    vmovdqu     [rsi], xmm0			; counter block
+    vpshufb     xmm0, xmm2, xmm1                    ; counter block
+    vmovdqu     [rsi], xmm0                         ; counter block
 .done:
     ret
 .end:

@@ -94,325 +94,325 @@ global gcm128_avx_winograd_clmul1_x8_init:function (gcm128_avx_winograd_clmul1_x
 align 32
 gcm128_avx_winograd_clmul1_x8_init:
     endbr64
-    vmovdqu     xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; k_0
-    vmovdqu     [rdi + 384], xmm1		; k_0
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rcon_1]	; SubWord + Rcon
+    vmovdqu     xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; k_0
+    vmovdqu     [rdi + 384], xmm1                   ; k_0
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm3, xmm1, xmm3		; w_i + w_(i-1)
+    vpxor       xmm3, xmm1, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm3, xmm2		; the next words
-    vmovdqu     [rdi + 400], xmm2		; k_1
-    vaesenc     xmm1, xmm1, xmm2		; H: round 1
-    vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_1]	; rcon_1
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm3, xmm2                    ; the next words
+    vmovdqu     [rdi + 400], xmm2                   ; k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 1
+    vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_1]  ; rcon_1
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 416], xmm2		; k_2
-    vaesenc     xmm1, xmm1, xmm2		; H: round 2
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 416], xmm2                   ; k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 2
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 432], xmm2		; k_3
-    vaesenc     xmm1, xmm1, xmm2		; H: round 3
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 432], xmm2                   ; k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 3
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 448], xmm2		; k_4
-    vaesenc     xmm1, xmm1, xmm2		; H: round 4
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 448], xmm2                   ; k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 4
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 464], xmm2		; k_5
-    vaesenc     xmm1, xmm1, xmm2		; H: round 5
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 464], xmm2                   ; k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 5
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 480], xmm2		; k_6
-    vaesenc     xmm1, xmm1, xmm2		; H: round 6
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 480], xmm2                   ; k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 6
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 496], xmm2		; k_7
-    vaesenc     xmm1, xmm1, xmm2		; H: round 7
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 496], xmm2                   ; k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 7
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 512], xmm2		; k_8
-    vaesenc     xmm1, xmm1, xmm2		; H: round 8
-    vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_9]	; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 512], xmm2                   ; k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 8
+    vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_9]  ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 528], xmm2		; k_9
-    vaesenc     xmm1, xmm1, xmm2		; H: round 9
-    vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_9]	; rcon_9
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 528], xmm2                   ; k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 9
+    vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_rcon_9]  ; rcon_9
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 544], xmm2		; k_10
-    vaesenclast xmm1, xmm1, xmm2		; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; H
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 544], xmm2                   ; k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm10, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm10, xmm0, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm10, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm10, xmm1		; B_1: C1
-    vpunpckhqdq xmm1, xmm10, xmm1		; B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2		; B_1: C1
-    vmovdqu     [rdi + 240], xmm1		; B_1: C2
-    vmovdqa     xmm4, xmm3			; B_1: R
-    vmovdqu     [rdi + 368], xmm4		; B_1: R
-    vpxor       xmm5, xmm10, xmm2		; V_2 = V_1·B_1: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_2 = V_1·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm10, xmm10, 0x10	; V_2 = V_1·B_1: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_2 = V_1·B_1: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_2 = V_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: + HI
-    vpxor       xmm11, xmm7, xmm5		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; V_2 = V_1·B_1: C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm9, xmm7		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6		; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 224], xmm5		; V_2 = V_1·B_1: C2
-    vpxor       xmm4, xmm7, xmm4		; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 352], xmm4		; V_2 = V_1·B_1: R
-    vpxor       xmm2, xmm11, xmm2		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm1, xmm11, xmm1		; V_3 = V_2·B_1: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; V_3 = V_2·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm8		; V_3 = V_2·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; V_3 = V_2·B_1: + HI
-    vpxor       xmm12, xmm3, xmm1		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm12, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm2, xmm12, xmm1		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm1, xmm12, xmm1		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm8		; V_3 = V_2·B_1: + HI
-    vpxor       xmm3, xmm9, xmm3		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm2		; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 208], xmm1		; V_3 = V_2·B_1: C2
-    vpxor       xmm4, xmm3, xmm4		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 336], xmm4		; V_3 = V_2·B_1: R
-    vpxor       xmm1, xmm11, xmm6		; V_4 = V_2·B_2: T = A + C1
-    vpxor       xmm2, xmm11, xmm5		; V_4 = V_2·B_2: U = A + C2
-    vpclmulqdq  xmm3, xmm11, xmm11, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: LO += S
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm2, xmm2, xmm7		; V_4 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm7, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm7, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm7, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm2, xmm7, xmm1		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm1, xmm7, xmm1		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm5		; V_4 = V_2·B_2: + HI
-    vpxor       xmm3, xmm6, xmm3		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm2		; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 192], xmm1		; V_4 = V_2·B_2: C2
-    vpxor       xmm4, xmm3, xmm4		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 320], xmm4		; V_4 = V_2·B_2: R
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm10, xmm1, xmm2                   ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; B_1: B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; B_1: C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x10              ; B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 240], xmm1                   ; B_1: C2
+    vmovdqa     xmm4, xmm3                          ; B_1: R
+    vmovdqu     [rdi + 368], xmm4                   ; B_1: R
+    vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_2 = V_1·B_1: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_2 = V_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm11, xmm7, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; V_2 = V_1·B_1: C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm6                    ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 224], xmm5                   ; V_2 = V_1·B_1: C2
+    vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
+    vmovdqu     [rdi + 352], xmm4                   ; V_2 = V_1·B_1: R
+    vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; V_3 = V_2·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_3 = V_2·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm12, xmm3, xmm1                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm12, xmm0, 0x10             ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm2, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm2, xmm12, xmm1                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm1, xmm12, xmm1                   ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm2                    ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 336], xmm4                   ; V_3 = V_2·B_1: R
+    vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
+    vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += S
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm2, xmm2, xmm7                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm7, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm7, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm2, xmm7, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm2, xmm7, xmm1                    ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm1, xmm7, xmm1                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], xmm2                    ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 192], xmm1                   ; V_4 = V_2·B_2: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 320], xmm4                   ; V_4 = V_2·B_2: R
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpxor       xmm5, xmm10, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm10, xmm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm10, xmm8, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm11, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm11, xmm1		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm11, xmm8, xmm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm12, xmm2		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm12, xmm1		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm12, xmm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm12, xmm8, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm7, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm7, xmm1		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm7, xmm7, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm10, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm6, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm6, xmm10, xmm5		; entries of V_(i+1): C1
-    vpunpckhqdq xmm5, xmm10, xmm5		; entries of V_(i+1): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+1): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 240], xmm5		; entries of V_(i+1): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 368], xmm4		; entries of V_(i+1): R
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+2): fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; entries of V_(i+2): C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; entries of V_(i+2): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+2): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 224], xmm5		; entries of V_(i+2): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 352], xmm4		; entries of V_(i+2): R
-    vpclmulqdq  xmm5, xmm12, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm6, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+3): fold B
-    vpunpcklqdq xmm6, xmm12, xmm5		; entries of V_(i+3): C1
-    vpunpckhqdq xmm5, xmm12, xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+3): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 208], xmm5		; entries of V_(i+3): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 336], xmm4		; entries of V_(i+3): R
-    vpclmulqdq  xmm5, xmm7, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     xmm6, xmm7, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): fold B
-    vpunpcklqdq xmm6, xmm7, xmm5		; entries of V_(i+4): C1
-    vpunpckhqdq xmm5, xmm7, xmm5		; entries of V_(i+4): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+4): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 192], xmm5		; entries of V_(i+4): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 320], xmm4		; entries of V_(i+4): R
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm8, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm8, xmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm12, xmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm12, xmm1                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm12, xmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm12, xmm8, xmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm7, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm7, xmm1                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm6, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm6, xmm10, xmm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm5, xmm10, xmm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 240], xmm5                   ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 368], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm6                    ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 224], xmm5                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 352], xmm4                   ; entries of V_(i+2): R
+    vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq xmm6, xmm12, xmm5                   ; entries of V_(i+3): C1
+    vpunpckhqdq xmm5, xmm12, xmm5                   ; entries of V_(i+3): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm6                    ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 208], xmm5                   ; entries of V_(i+3): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+3): R
+    vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq xmm6, xmm7, xmm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq xmm5, xmm7, xmm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], xmm6                    ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 192], xmm5                   ; entries of V_(i+4): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
+    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -428,368 +428,368 @@ global gcm128_avx_winograd_clmul1_x8_encrypt:function (gcm128_avx_winograd_clmul
 align 32
 gcm128_avx_winograd_clmul1_x8_encrypt:
     endbr64
-    push        rbx				; callee-saved
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; X
-    vmovdqu     xmm1, [rsi]			; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter, last word first
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; X
+    vmovdqu     xmm1, [rsi]                         ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .first:
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm8, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm10		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm10		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm10		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm10		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10		; AES: + k_0
-    vpxor       xmm8, xmm8, xmm10		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10		; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 1
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 2
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 2
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 4
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 4
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 5
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 5
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 5
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 6
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 6
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 6
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 7
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 9
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]		; AES: k_10
-    vpxor       xmm11, xmm10, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm11		; AES: last round: the other text
-    vmovdqu     [r8], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 48]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm6, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 64], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 80]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm7, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 80], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 96]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm8, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 96], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [rcx + 112]	; AES: k_Nr + text
-    vaesenclast xmm2, xmm9, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 112], xmm2		; AES: written
-    add         rcx, 0x80			; next group
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm8, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm10                   ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
+    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
+    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
+    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 2
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
+    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
+    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
+    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vpxor       xmm11, xmm10, [rcx]                 ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm11                   ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 16]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 32]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 48]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 64]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm6, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 80]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm7, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 80], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 96]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm8, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], xmm2                     ; AES: written
+    vpxor       xmm2, xmm10, [rcx + 112]            ; AES: k_Nr + text
+    vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 112], xmm2                    ; AES: written
+    add         rcx, 0x80                           ; next group
     cmp         r9, 256
     jb          .rest
 .group:
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm8, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm10		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm10		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm10		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm10		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10		; AES: + k_0
-    vmovdqu     xmm11, [r8 + 32]		; C3·H^6: C, bytes as in memory
-    vpxor       xmm8, xmm8, xmm10		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10		; AES: + k_0
-    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vmovdqu     xmm11, [rdi + 400]		; AES: k_1
-    vmovdqu     xmm12, [r8 + 48]		; C4·H^5: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm11		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm11		; AES: round 1
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vaesenc     xmm4, xmm4, xmm11		; AES: round 1
-    vpclmulqdq  xmm13, xmm10, xmm10, 0x10	; C3·H^6: A0·A1
-    vaesenc     xmm5, xmm5, xmm11		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm11		; AES: round 1
-    vpclmulqdq  xmm14, xmm12, xmm12, 0x10	; C4·H^5: A0·A1
-    vaesenc     xmm7, xmm7, xmm11		; AES: round 1
-    vpxor       xmm13, xmm13, xmm14		; C5·H^4: S += it
-    vaesenc     xmm8, xmm8, xmm11		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm11		; AES: round 1
-    vpxor       xmm11, xmm10, [rdi + 32]	; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 416]		; AES: k_2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C3·H^6: T0·T1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 48]	; C4·H^5: T = A + C1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C4·H^5: T0·T1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 2
-    vpxor       xmm11, xmm11, xmm15		; C5·H^4: LO += it
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 2
-    vpxor       xmm10, xmm10, [rdi + 160]	; C3·H^6: U = A + C2
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 2
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 176]	; C4·H^5: U = A + C2
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 3
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C4·H^5: U0·U1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 3
-    vpxor       xmm10, xmm10, xmm12		; C5·H^4: HI += it
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 3
-    vmovdqu     xmm12, [r8 + 64]		; C5·H^4: C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 3
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 3
-    vpclmulqdq  xmm14, xmm12, xmm12, 0x10	; C5·H^4: A0·A1
-    vmovdqu     xmm15, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 4
-    vpxor       xmm13, xmm13, xmm14		; C6·H^3: S += it
-    vaesenc     xmm3, xmm3, xmm15		; AES: round 4
-    vpxor       xmm14, xmm12, [rdi + 64]	; C5·H^4: T = A + C1
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 4
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C5·H^4: T0·T1
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 4
-    vpxor       xmm11, xmm11, xmm14		; C6·H^3: LO += it
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm15		; AES: round 4
-    vpxor       xmm12, xmm12, [rdi + 192]	; C5·H^4: U = A + C2
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 4
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C5·H^4: U0·U1
-    vmovdqu     xmm14, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 5
-    vpxor       xmm10, xmm10, xmm12		; C6·H^3: HI += it
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 5
-    vmovdqu     xmm12, [r8 + 80]		; C6·H^3: C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 5
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 5
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10	; C6·H^3: A0·A1
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 5
-    vpxor       xmm13, xmm13, xmm15		; C7·H^2: S += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 5
-    vmovdqu     xmm14, [rdi + 480]		; AES: k_6
-    vpxor       xmm15, xmm12, [rdi + 80]	; C6·H^3: T = A + C1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 6
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C6·H^3: T0·T1
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 6
-    vpxor       xmm11, xmm11, xmm15		; C7·H^2: LO += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 6
-    vpxor       xmm12, xmm12, [rdi + 208]	; C6·H^3: U = A + C2
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 6
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C6·H^3: U0·U1
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 6
-    vpxor       xmm10, xmm10, xmm12		; C7·H^2: HI += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 6
-    vmovdqu     xmm12, [rdi + 496]		; AES: k_7
-    vmovdqu     xmm14, [r8 + 96]		; C7·H^2: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm12		; AES: round 7
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vaesenc     xmm3, xmm3, xmm12		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm12		; AES: round 7
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C7·H^2: A0·A1
-    vaesenc     xmm5, xmm5, xmm12		; AES: round 7
-    vpxor       xmm13, xmm13, xmm15		; C8·H^1: S += it
-    vaesenc     xmm6, xmm6, xmm12		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm12		; AES: round 7
-    vpxor       xmm15, xmm14, [rdi + 96]	; C7·H^2: T = A + C1
-    vaesenc     xmm8, xmm8, xmm12		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm12		; AES: round 7
-    vpclmulqdq  xmm12, xmm15, xmm15, 0x10	; C7·H^2: T0·T1
-    vmovdqu     xmm15, [rdi + 512]		; AES: k_8
-    vpxor       xmm11, xmm11, xmm12		; C8·H^1: LO += it
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm15		; AES: round 8
-    vpxor       xmm12, xmm14, [rdi + 224]	; C7·H^2: U = A + C2
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 8
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C7·H^2: U0·U1
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 8
-    vpxor       xmm10, xmm10, xmm12		; C8·H^1: HI += it
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 8
-    vmovdqu     xmm12, [r8 + 112]		; C8·H^1: C, bytes as in memory
-    vaesenc     xmm8, xmm8, xmm15		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 8
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vmovdqu     xmm14, [rdi + 528]		; AES: k_9
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10	; C8·H^1: A0·A1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 9
-    vpxor       xmm13, xmm13, xmm15		; C2·H^7: S += it
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 9
-    vpxor       xmm15, xmm12, [rdi + 112]	; C8·H^1: T = A + C1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 9
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C8·H^1: T0·T1
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 9
-    vpxor       xmm11, xmm11, xmm15		; C2·H^7: LO += it
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 9
-    vpxor       xmm12, xmm12, [rdi + 240]	; C8·H^1: U = A + C2
-    vmovdqu     xmm14, [rdi + 544]		; AES: k_10
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C8·H^1: U0·U1
-    vpxor       xmm15, xmm14, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm15		; AES: last round: the other text
-    vpxor       xmm10, xmm10, xmm12		; C2·H^7: HI += it
-    vmovdqu     [r8 + 128], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 16]		; AES: k_Nr + text
-    vmovdqu     xmm12, [r8]			; C1·H^8: C, bytes as in memory
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vpshufb     xmm3, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vmovdqu     [r8 + 144], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 32]		; AES: k_Nr + text
-    vpxor       xmm0, xmm3, xmm0		; C1·H^8: A = X + C
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     xmm3, [r8 + 16]			; C2·H^7: C, bytes as in memory
-    vmovdqu     [r8 + 160], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 48]		; AES: k_Nr + text
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; C2·H^7: A0·A1
-    vmovdqu     [r8 + 176], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 64]		; AES: k_Nr + text
-    vpxor       xmm4, xmm13, xmm4		; C1·H^8: S += it
-    vaesenclast xmm2, xmm6, xmm2		; AES: last round: the other text
-    vpxor       xmm5, xmm3, [rdi + 16]		; C2·H^7: T = A + C1
-    vmovdqu     [r8 + 192], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 80]		; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C2·H^7: T0·T1
-    vaesenclast xmm2, xmm7, xmm2		; AES: last round: the other text
-    vpxor       xmm5, xmm11, xmm5		; C1·H^8: LO += it
-    vmovdqu     [r8 + 208], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 96]		; AES: k_Nr + text
-    vpxor       xmm3, xmm3, [rdi + 144]		; C2·H^7: U = A + C2
-    vaesenclast xmm2, xmm8, xmm2		; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C2·H^7: U0·U1
-    vmovdqu     [r8 + 224], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [rcx + 112]	; AES: k_Nr + text
-    vpxor       xmm3, xmm10, xmm3		; C1·H^8: HI += it
-    vaesenclast xmm2, xmm9, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 240], xmm2		; AES: written
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    vpxor       xmm2, xmm4, xmm2		; C1·H^8: S += it
-    vpxor       xmm4, xmm0, [rdi]		; C1·H^8: T = A + C1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C1·H^8: T0·T1
-    vpxor       xmm4, xmm5, xmm4		; C1·H^8: LO += it
-    vpxor       xmm0, xmm0, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm0, xmm3, xmm0		; C1·H^8: HI += it
-    vpxor       xmm3, xmm4, xmm2		; reduce: LO += S
-    vpxor       xmm0, xmm0, xmm2		; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]		; reduce: HI minus the key terms
-    vpshufd     xmm2, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm2, xmm0		; reduce: + HI
-    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpxor       xmm0, xmm2, xmm0		; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm8, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm10                   ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
+    vmovdqu     xmm11, [r8 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
+    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vmovdqu     xmm11, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm12, [r8 + 48]                    ; C4·H^5: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 1
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vaesenc     xmm4, xmm4, xmm11                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; C3·H^6: A0·A1
+    vaesenc     xmm5, xmm5, xmm11                   ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm11                   ; AES: round 1
+    vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C4·H^5: A0·A1
+    vaesenc     xmm7, xmm7, xmm11                   ; AES: round 1
+    vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
+    vaesenc     xmm8, xmm8, xmm11                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm11                   ; AES: round 1
+    vpxor       xmm11, xmm10, [rdi + 32]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: T0·T1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpxor       xmm15, xmm12, [rdi + 48]            ; C4·H^5: T = A + C1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
+    vpxor       xmm11, xmm11, xmm15                 ; C5·H^4: LO += it
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 2
+    vpxor       xmm10, xmm10, [rdi + 160]           ; C3·H^6: U = A + C2
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C3·H^6: U0·U1
+    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
+    vpxor       xmm12, xmm12, [rdi + 176]           ; C4·H^5: U = A + C2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C4·H^5: U0·U1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
+    vpxor       xmm10, xmm10, xmm12                 ; C5·H^4: HI += it
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
+    vmovdqu     xmm12, [r8 + 64]                    ; C5·H^4: C, bytes as in memory
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 3
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C5·H^4: A0·A1
+    vmovdqu     xmm15, [rdi + 448]                  ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 4
+    vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: S += it
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 4
+    vpxor       xmm14, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 4
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: T0·T1
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 4
+    vpxor       xmm11, xmm11, xmm14                 ; C6·H^3: LO += it
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 4
+    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
+    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
+    vpxor       xmm10, xmm10, xmm12                 ; C6·H^3: HI += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
+    vmovdqu     xmm12, [r8 + 80]                    ; C6·H^3: C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C6·H^3: A0·A1
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 5
+    vpxor       xmm13, xmm13, xmm15                 ; C7·H^2: S += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
+    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_6
+    vpxor       xmm15, xmm12, [rdi + 80]            ; C6·H^3: T = A + C1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 6
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 6
+    vpxor       xmm11, xmm11, xmm15                 ; C7·H^2: LO += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 6
+    vpxor       xmm12, xmm12, [rdi + 208]           ; C6·H^3: U = A + C2
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 6
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: U0·U1
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 6
+    vpxor       xmm10, xmm10, xmm12                 ; C7·H^2: HI += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 6
+    vmovdqu     xmm12, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm14, [r8 + 96]                    ; C7·H^2: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 7
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 7
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C7·H^2: A0·A1
+    vaesenc     xmm5, xmm5, xmm12                   ; AES: round 7
+    vpxor       xmm13, xmm13, xmm15                 ; C8·H^1: S += it
+    vaesenc     xmm6, xmm6, xmm12                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm12                   ; AES: round 7
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vaesenc     xmm8, xmm8, xmm12                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm12                   ; AES: round 7
+    vpclmulqdq  xmm12, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
+    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_8
+    vpxor       xmm11, xmm11, xmm12                 ; C8·H^1: LO += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 8
+    vpxor       xmm12, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 8
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^2: U0·U1
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 8
+    vpxor       xmm10, xmm10, xmm12                 ; C8·H^1: HI += it
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 8
+    vmovdqu     xmm12, [r8 + 112]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 8
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C8·H^1: A0·A1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 9
+    vpxor       xmm13, xmm13, xmm15                 ; C2·H^7: S += it
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
+    vpxor       xmm15, xmm12, [rdi + 112]           ; C8·H^1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 9
+    vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: LO += it
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 9
+    vpxor       xmm12, xmm12, [rdi + 240]           ; C8·H^1: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C8·H^1: U0·U1
+    vpxor       xmm15, xmm14, [rcx]                 ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
+    vpxor       xmm10, xmm10, xmm12                 ; C2·H^7: HI += it
+    vmovdqu     [r8 + 128], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 16]             ; AES: k_Nr + text
+    vmovdqu     xmm12, [r8]                         ; C1·H^8: C, bytes as in memory
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vpshufb     xmm3, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vmovdqu     [r8 + 144], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 32]             ; AES: k_Nr + text
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: A = X + C
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     xmm3, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
+    vmovdqu     [r8 + 160], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 48]             ; AES: k_Nr + text
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; C2·H^7: A0·A1
+    vmovdqu     [r8 + 176], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 64]             ; AES: k_Nr + text
+    vpxor       xmm4, xmm13, xmm4                   ; C1·H^8: S += it
+    vaesenclast xmm2, xmm6, xmm2                    ; AES: last round: the other text
+    vpxor       xmm5, xmm3, [rdi + 16]              ; C2·H^7: T = A + C1
+    vmovdqu     [r8 + 192], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 80]             ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^7: T0·T1
+    vaesenclast xmm2, xmm7, xmm2                    ; AES: last round: the other text
+    vpxor       xmm5, xmm11, xmm5                   ; C1·H^8: LO += it
+    vmovdqu     [r8 + 208], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 96]             ; AES: k_Nr + text
+    vpxor       xmm3, xmm3, [rdi + 144]             ; C2·H^7: U = A + C2
+    vaesenclast xmm2, xmm8, xmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: U0·U1
+    vmovdqu     [r8 + 224], xmm2                    ; AES: written
+    vpxor       xmm2, xmm14, [rcx + 112]            ; AES: k_Nr + text
+    vpxor       xmm3, xmm10, xmm3                   ; C1·H^8: HI += it
+    vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 240], xmm2                    ; AES: written
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
+    vpxor       xmm2, xmm4, xmm2                    ; C1·H^8: S += it
+    vpxor       xmm4, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^8: T0·T1
+    vpxor       xmm4, xmm5, xmm4                    ; C1·H^8: LO += it
+    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm4, xmm2                    ; reduce: LO += S
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpshufd     xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 256
@@ -804,414 +804,414 @@ gcm128_avx_winograd_clmul1_x8_encrypt:
     sub         r9, 0x80
 .fewer:
     vpxor       xmm2, xmm2, xmm2
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     cmp         r9, 0x40
     jb          .under_4
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm7		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm7		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm7		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm7		; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 4
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 5
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 6
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 7
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]		; AES: k_10
-    vpxor       xmm8, xmm7, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm8		; AES: last round: the other text
-    vmovdqu     [r8], xmm3			; AES: written
-    vpxor       xmm3, xmm7, [rcx + 16]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm4, xmm3		; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm3			; AES: written
-    vpxor       xmm3, xmm7, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm5, xmm3		; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm3			; AES: written
-    vpxor       xmm3, xmm7, [rcx + 48]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm6, xmm3		; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm3			; AES: written
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
+    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
+    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm3                     ; AES: written
+    vpxor       xmm3, xmm7, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm3                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .under_2
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm5		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm5		; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]		; AES: k_10
-    vpxor       xmm6, xmm5, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm6		; AES: last round: the other text
-    vmovdqu     [r8], xmm3			; AES: written
-    vpxor       xmm3, xmm5, [rcx + 16]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm4, xmm3		; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm3			; AES: written
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm6, xmm5, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
+    vpxor       xmm3, xmm5, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm3                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_2:
     cmp         r9, 0x10
     jb          .under_1
-    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm4		; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm4, xmm4, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm4		; AES: last round: the other text
-    vmovdqu     [r8], xmm3			; AES: written
+    vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm4, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm3                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
     cmp         r9, 0x00
     je          .written
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vpxor       xmm3, xmm3, xmm3		; AES
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    vmovq       xmm3, [rcx]			; AES: bytes 0..7
-    vmovq       xmm4, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm5, rax			; AES
-    vpsrlq      xmm4, xmm4, xmm5		; AES: 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    vmovd       xmm3, [rcx]			; AES: bytes 0..3
-    vmovd       xmm4, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm5, rax			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    vpor        xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    vmovq       xmm3, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm5, r10			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
     mov         r10, r9
-    sub         r10, 0x01			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r - 1
-    vmovq       xmm5, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm6, r10			; AES
-    vpsllq      xmm5, xmm5, xmm6		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm3, xmm3, xmm4		; AES
-    vpor        xmm3, xmm3, xmm5		; AES: C_last, zero-padded
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm3, xmm4, xmm3		; AES: k_Nr + text
-    vaesenclast xmm4, xmm2, xmm3		; AES: last round: the other text
-    vmovq       xmm2, r9			; AES
-    vpxor       xmm3, xmm3, xmm3		; AES
-    vpshufb     xmm2, xmm2, xmm3		; AES: r in every byte
-    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm2, xmm4, xmm2		; AES: zero-padded
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x08                           ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [r8], xmm4			; AES: 8 of its bytes
-    vpsrldq     xmm4, xmm4, 0x08		; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [r8], xmm4			; AES: 4 of its bytes
-    vpsrldq     xmm4, xmm4, 0x04		; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [r8], xmm4, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm4, xmm4, 0x02		; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
+    and         r9, 0x01                            ; AES
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [r8], xmm4, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         rbx, 0x80
     jb          .tail
-    vmovdqu     xmm3, [r11 + 32]		; C3·H^6: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpxor       xmm4, xmm3, [rdi + 32]		; C3·H^6: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 160]		; C3·H^6: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C3·H^6: U0·U1
-    vmovdqu     xmm6, [r11 + 48]		; C4·H^5: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpxor       xmm7, xmm6, [rdi + 48]		; C4·H^5: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]		; C4·H^5: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C4·H^5: U0·U1
-    vmovdqu     xmm9, [r11 + 64]		; C5·H^4: C, bytes as in memory
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vpxor       xmm10, xmm9, [rdi + 64]		; C5·H^4: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 192]	; C5·H^4: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^4: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C5·H^4: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: S += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^4: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C5·H^4: HI += it
-    vmovdqu     xmm6, [r11 + 80]		; C6·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 80]		; C6·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]		; C6·H^3: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C6·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C6·H^3: S += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C6·H^3: HI += it
-    vmovdqu     xmm9, [r11 + 96]		; C7·H^2: C, bytes as in memory
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vpxor       xmm10, xmm9, [rdi + 96]		; C7·H^2: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 224]	; C7·H^2: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^2: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C7·H^2: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C7·H^2: S += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^2: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C7·H^2: HI += it
-    vmovdqu     xmm6, [r11 + 112]		; C8·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 112]		; C8·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 240]		; C8·H^1: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C8·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C8·H^1: S += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C8·H^1: HI += it
-    vmovdqu     xmm9, [r11 + 16]		; C2·H^7: C, bytes as in memory
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vpxor       xmm10, xmm9, [rdi + 16]		; C2·H^7: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 144]	; C2·H^7: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^7: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C2·H^7: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C2·H^7: S += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^7: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C2·H^7: HI += it
-    vmovdqu     xmm6, [r11]			; C1·H^8: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vpxor       xmm0, xmm6, xmm0		; C1·H^8: A = X + C
-    vpxor       xmm6, xmm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm7, xmm0, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C1·H^8: S += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^8: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C1·H^8: HI += it
-    vpxor       xmm0, xmm3, xmm0		; C1·H^8: S += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^8: LO += it
-    vpxor       xmm4, xmm5, xmm7		; C1·H^8: HI += it
-    vpxor       xmm3, xmm3, xmm0		; reduce: LO += S
-    vpxor       xmm0, xmm4, xmm0		; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm3, xmm0		; reduce: + HI
-    vpxor       xmm0, xmm4, xmm0		; reduce: RES = fold(LO) + HI
-    add         r11, 0x80			; reduce
-    sub         rbx, 0x80			; reduce
+    vmovdqu     xmm3, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm6, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm9, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
+    vmovdqu     xmm6, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^3: HI += it
+    vmovdqu     xmm9, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
+    vmovdqu     xmm6, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^1: HI += it
+    vmovdqu     xmm9, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^7: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^7: HI += it
+    vmovdqu     xmm6, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm0, xmm6, xmm0                    ; C1·H^8: A = X + C
+    vpxor       xmm6, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm7, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^8: HI += it
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm5, xmm7                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
 .tail:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .store				; reduce
-    lea         rax, [rbx + 15]			; reduce
-    and         rax, -16			; reduce
-    lea         rcx, [rdi + 128]		; reduce
-    sub         rcx, rax			; reduce: H^m
-    vmovdqu     xmm3, [rcx + 256]		; reduce: R_m: the key terms of H^m … H^1
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 128]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    vmovdqu     xmm3, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
-    jae         .tail_first			; reduce
-    vpxor       xmm4, xmm4, xmm4		; reduce
-    vpxor       xmm5, xmm5, xmm5		; reduce
-    vpxor       xmm6, xmm6, xmm6		; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    vpxor       xmm6, xmm6, xmm6                    ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu     xmm4, [r11]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm0, xmm4, xmm0		; C·H^m: A = X + C
-    vpxor       xmm5, xmm0, [rcx]		; C·H^m: T = A + C1
-    vpxor       xmm6, xmm0, [rcx + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    vmovdqu     xmm4, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm4, xmm0                    ; C·H^m: A = X + C
+    vpxor       xmm5, xmm0, [rcx]                   ; C·H^m: T = A + C1
+    vpxor       xmm6, xmm0, [rcx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     xmm7, [r11]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm8, xmm7, [rcx]		; C·H^i: T = A + C1
-    vpxor       xmm9, xmm7, [rcx + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C·H^i: U0·U1
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: S += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: LO += it
-    vpxor       xmm6, xmm6, xmm9		; C·H^i: HI += it
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    vmovdqu     xmm7, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm8, xmm7, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       xmm9, xmm7, [rcx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: S += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: LO += it
+    vpxor       xmm6, xmm6, xmm9                    ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
@@ -1219,31 +1219,31 @@ gcm128_avx_winograd_clmul1_x8_encrypt:
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm0, xmm2, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm2, xmm0, [rcx]		; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [rcx + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm4, xmm4, xmm0		; C·H: S += it
-    vpxor       xmm5, xmm5, xmm2		; C·H: LO += it
-    vpxor       xmm6, xmm6, xmm7		; C·H: HI += it
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm2, xmm0, [rcx]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm0, [rcx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm4, xmm4, xmm0                    ; C·H: S += it
+    vpxor       xmm5, xmm5, xmm2                    ; C·H: LO += it
+    vpxor       xmm6, xmm6, xmm7                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       xmm0, xmm5, xmm4		; reduce: LO += S
-    vpxor       xmm2, xmm6, xmm4		; reduce: HI += S
-    vpxor       xmm2, xmm2, xmm3		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; reduce: + HI
-    vpxor       xmm0, xmm3, xmm0		; reduce: RES = fold(LO) + HI
+    vpxor       xmm0, xmm5, xmm4                    ; reduce: LO += S
+    vpxor       xmm2, xmm6, xmm4                    ; reduce: HI += S
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm1			; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    pop         rbx				; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1255,237 +1255,237 @@ global gcm128_avx_winograd_clmul1_x8_decrypt:function (gcm128_avx_winograd_clmul
 align 32
 gcm128_avx_winograd_clmul1_x8_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; X
-    vmovdqu     xmm1, [rsi]			; counter block
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter, last word first
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; X
+    vmovdqu     xmm1, [rsi]                         ; counter block
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vmovdqu     xmm6, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpclmulqdq  xmm8, xmm3, xmm3, 0x10		; C3·H^6: A0·A1
-    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm6, xmm6, 0x10		; C4·H^5: A0·A1
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm11, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpxor       xmm8, xmm8, xmm10		; C5·H^4: S += it
-    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm11, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpxor       xmm12, xmm3, [rdi + 32]		; C3·H^6: T = A + C1
-    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C3·H^6: T0·T1
-    vpaddd      xmm13, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpxor       xmm14, xmm6, [rdi + 48]		; C4·H^5: T = A + C1
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C4·H^5: T0·T1
-    vmovdqu     xmm15, [rdi + 384]		; AES: k_0
-    vpxor       xmm12, xmm12, xmm14		; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm15		; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]		; C3·H^6: U = A + C2
-    vpxor       xmm4, xmm4, xmm15		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm15		; AES: + k_0
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: U0·U1
-    vpxor       xmm7, xmm7, xmm15		; AES: + k_0
-    vpxor       xmm6, xmm6, [rdi + 176]		; C4·H^5: U = A + C2
-    vpxor       xmm9, xmm9, xmm15		; AES: + k_0
-    vpxor       xmm10, xmm10, xmm15		; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: U0·U1
-    vpxor       xmm11, xmm11, xmm15		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: HI += it
-    vpxor       xmm6, xmm13, xmm15		; AES: + k_0
-    vmovdqu     xmm13, [rdi + 400]		; AES: k_1
-    vmovdqu     xmm14, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 1
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 1
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C5·H^4: A0·A1
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 1
-    vpxor       xmm8, xmm8, xmm15		; C6·H^3: S += it
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 1
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 1
-    vpxor       xmm15, xmm14, [rdi + 64]	; C5·H^4: T = A + C1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 1
-    vpclmulqdq  xmm13, xmm15, xmm15, 0x10	; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 416]		; AES: k_2
-    vpxor       xmm12, xmm12, xmm13		; C6·H^3: LO += it
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 2
-    vpxor       xmm13, xmm14, [rdi + 192]	; C5·H^4: U = A + C2
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C5·H^4: U0·U1
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 2
-    vpxor       xmm3, xmm3, xmm13		; C6·H^3: HI += it
-    vaesenc     xmm10, xmm10, xmm15		; AES: round 2
-    vmovdqu     xmm13, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    vaesenc     xmm11, xmm11, xmm15		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 2
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vmovdqu     xmm14, [rdi + 432]		; AES: k_3
-    vpclmulqdq  xmm15, xmm13, xmm13, 0x10	; C6·H^3: A0·A1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 3
-    vpxor       xmm8, xmm8, xmm15		; C7·H^2: S += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 3
-    vpxor       xmm15, xmm13, [rdi + 80]	; C6·H^3: T = A + C1
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 3
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C6·H^3: T0·T1
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 3
-    vpxor       xmm12, xmm12, xmm15		; C7·H^2: LO += it
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 3
-    vpxor       xmm13, xmm13, [rdi + 208]	; C6·H^3: U = A + C2
-    vmovdqu     xmm14, [rdi + 448]		; AES: k_4
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C6·H^3: U0·U1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 4
-    vpxor       xmm3, xmm3, xmm13		; C7·H^2: HI += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 4
-    vmovdqu     xmm13, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 4
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 4
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 4
-    vpclmulqdq  xmm15, xmm13, xmm13, 0x10	; C7·H^2: A0·A1
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 4
-    vpxor       xmm8, xmm8, xmm15		; C8·H^1: S += it
-    vmovdqu     xmm14, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 5
-    vpxor       xmm15, xmm13, [rdi + 96]	; C7·H^2: T = A + C1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 5
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C7·H^2: T0·T1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 5
-    vpxor       xmm12, xmm12, xmm15		; C8·H^1: LO += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 5
-    vpxor       xmm13, xmm13, [rdi + 224]	; C7·H^2: U = A + C2
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 5
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 5
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C7·H^2: U0·U1
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 5
-    vpxor       xmm3, xmm3, xmm13		; C8·H^1: HI += it
-    vmovdqu     xmm13, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 6
-    vmovdqu     xmm14, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 6
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 6
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C8·H^1: A0·A1
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 6
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 6
-    vpxor       xmm8, xmm8, xmm15		; C2·H^7: S += it
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 6
-    vpxor       xmm15, xmm14, [rdi + 112]	; C8·H^1: T = A + C1
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]		; AES: k_7
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C8·H^1: T0·T1
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 7
-    vpxor       xmm12, xmm12, xmm15		; C2·H^7: LO += it
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 240]	; C8·H^1: U = A + C2
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 7
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C8·H^1: U0·U1
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 7
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 7
-    vpxor       xmm3, xmm3, xmm14		; C2·H^7: HI += it
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 7
-    vmovdqu     xmm14, [rcx]			; C1·H^8: C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 7
-    vmovdqu     xmm13, [rdi + 512]		; AES: k_8
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 8
-    vpxor       xmm0, xmm14, xmm0		; C1·H^8: A = X + C
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 8
-    vmovdqu     xmm14, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 8
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 8
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 8
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C2·H^7: A0·A1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 8
-    vpxor       xmm8, xmm8, xmm15		; C1·H^8: S += it
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]		; AES: k_9
-    vpxor       xmm15, xmm14, [rdi + 16]	; C2·H^7: T = A + C1
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 9
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C2·H^7: T0·T1
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 9
-    vpxor       xmm12, xmm12, xmm15		; C1·H^8: LO += it
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 9
-    vpxor       xmm14, xmm14, [rdi + 144]	; C2·H^7: U = A + C2
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 9
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C2·H^7: U0·U1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 9
-    vpxor       xmm3, xmm3, xmm14		; C1·H^8: HI += it
-    vmovdqu     xmm13, [rdi + 544]		; AES: k_10
-    vpclmulqdq  xmm14, xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    vpxor       xmm15, xmm13, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm15		; AES: last round: the other text
-    vpxor       xmm8, xmm8, xmm14		; C1·H^8: S += it
-    vmovdqu     [r8], xmm2			; AES: written
-    vpxor       xmm2, xmm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm14, xmm13, [rcx + 16]	; AES: k_Nr + text
-    vaesenclast xmm4, xmm4, xmm14		; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C1·H^8: T0·T1
-    vmovdqu     [r8 + 16], xmm4			; AES: written
-    vpxor       xmm2, xmm12, xmm2		; C1·H^8: LO += it
-    vpxor       xmm4, xmm13, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast xmm4, xmm5, xmm4		; AES: last round: the other text
-    vpxor       xmm0, xmm0, [rdi + 128]		; C1·H^8: U = A + C2
-    vmovdqu     [r8 + 32], xmm4			; AES: written
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm4, xmm13, [rcx + 48]		; AES: k_Nr + text
-    vaesenclast xmm4, xmm7, xmm4		; AES: last round: the other text
-    vpxor       xmm0, xmm3, xmm0		; C1·H^8: HI += it
-    vmovdqu     [r8 + 48], xmm4			; AES: written
-    vpxor       xmm2, xmm2, xmm8		; reduce: LO += S
-    vpxor       xmm3, xmm13, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm9, xmm3		; AES: last round: the other text
-    vpxor       xmm0, xmm0, xmm8		; reduce: HI += S
-    vmovdqu     [r8 + 64], xmm3			; AES: written
-    vpxor       xmm3, xmm13, [rcx + 80]		; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 256]		; reduce: HI minus the key terms
-    vaesenclast xmm3, xmm10, xmm3		; AES: last round: the other text
-    vpshufd     xmm4, xmm2, 0x4e		; reduce: (LO1, LO0)
-    vmovdqu     [r8 + 80], xmm3			; AES: written
-    vpxor       xmm3, xmm13, [rcx + 96]		; AES: k_Nr + text
-    vpxor       xmm0, xmm4, xmm0		; reduce: + HI
-    vaesenclast xmm3, xmm11, xmm3		; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vmovdqu     [r8 + 96], xmm3			; AES: written
-    vpxor       xmm3, xmm13, [rcx + 112]	; AES: k_Nr + text
-    vpxor       xmm0, xmm2, xmm0		; reduce: RES = fold(LO) + HI
-    vaesenclast xmm2, xmm6, xmm3		; AES: last round: the other text
-    vmovdqu     [r8 + 112], xmm2		; AES: written
-    add         rcx, 0x80			; next group
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vmovdqu     xmm6, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpaddd      xmm7, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
+    vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm10, xmm6, xmm6, 0x10             ; C4·H^5: A0·A1
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm11, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpxor       xmm8, xmm8, xmm10                   ; C5·H^4: S += it
+    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm11, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpxor       xmm12, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
+    vpaddd      xmm13, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpxor       xmm14, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C4·H^5: T0·T1
+    vmovdqu     xmm15, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm12, xmm12, xmm14                 ; C5·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm15                   ; AES: + k_0
+    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm4, xmm4, xmm15                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm15                   ; AES: + k_0
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
+    vpxor       xmm7, xmm7, xmm15                   ; AES: + k_0
+    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm9, xmm9, xmm15                   ; AES: + k_0
+    vpxor       xmm10, xmm10, xmm15                 ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
+    vpxor       xmm11, xmm11, xmm15                 ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: HI += it
+    vpxor       xmm6, xmm13, xmm15                  ; AES: + k_0
+    vmovdqu     xmm13, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm14, [rcx + 64]                   ; C5·H^4: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C5·H^4: A0·A1
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 1
+    vpxor       xmm8, xmm8, xmm15                   ; C6·H^3: S += it
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 1
+    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
+    vmovdqu     xmm15, [rdi + 416]                  ; AES: k_2
+    vpxor       xmm12, xmm12, xmm13                 ; C6·H^3: LO += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpxor       xmm13, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^4: U0·U1
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 2
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^3: HI += it
+    vaesenc     xmm10, xmm10, xmm15                 ; AES: round 2
+    vmovdqu     xmm13, [rcx + 80]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     xmm11, xmm11, xmm15                 ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 2
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C6·H^3: A0·A1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
+    vpxor       xmm8, xmm8, xmm15                   ; C7·H^2: S += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
+    vpxor       xmm15, xmm13, [rdi + 80]            ; C6·H^3: T = A + C1
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 3
+    vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
+    vpxor       xmm13, xmm13, [rdi + 208]           ; C6·H^3: U = A + C2
+    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
+    vpxor       xmm3, xmm3, xmm13                   ; C7·H^2: HI += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 4
+    vmovdqu     xmm13, [rcx + 96]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 4
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 4
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C7·H^2: A0·A1
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
+    vpxor       xmm8, xmm8, xmm15                   ; C8·H^1: S += it
+    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
+    vpxor       xmm15, xmm13, [rdi + 96]            ; C7·H^2: T = A + C1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
+    vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
+    vpxor       xmm13, xmm13, [rdi + 224]           ; C7·H^2: U = A + C2
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 5
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: U0·U1
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
+    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 6
+    vmovdqu     xmm14, [rcx + 112]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 6
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C8·H^1: A0·A1
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
+    vpxor       xmm8, xmm8, xmm15                   ; C2·H^7: S += it
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
+    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 6
+    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 7
+    vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 7
+    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 7
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 7
+    vpxor       xmm3, xmm3, xmm14                   ; C2·H^7: HI += it
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
+    vmovdqu     xmm14, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
+    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 8
+    vpxor       xmm0, xmm14, xmm0                   ; C1·H^8: A = X + C
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 8
+    vmovdqu     xmm14, [rcx + 16]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 8
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 8
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C2·H^7: A0·A1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 8
+    vpxor       xmm8, xmm8, xmm15                   ; C1·H^8: S += it
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 8
+    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
+    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 9
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 9
+    vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
+    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 9
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 9
+    vpxor       xmm3, xmm3, xmm14                   ; C1·H^8: HI += it
+    vmovdqu     xmm13, [rdi + 544]                  ; AES: k_10
+    vpclmulqdq  xmm14, xmm0, xmm0, 0x10             ; C1·H^8: A0·A1
+    vpxor       xmm15, xmm13, [rcx]                 ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
+    vpxor       xmm8, xmm8, xmm14                   ; C1·H^8: S += it
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm14, xmm13, [rcx + 16]            ; AES: k_Nr + text
+    vaesenclast xmm4, xmm4, xmm14                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^8: T0·T1
+    vmovdqu     [r8 + 16], xmm4                     ; AES: written
+    vpxor       xmm2, xmm12, xmm2                   ; C1·H^8: LO += it
+    vpxor       xmm4, xmm13, [rcx + 32]             ; AES: k_Nr + text
+    vaesenclast xmm4, xmm5, xmm4                    ; AES: last round: the other text
+    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vmovdqu     [r8 + 32], xmm4                     ; AES: written
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm4, xmm13, [rcx + 48]             ; AES: k_Nr + text
+    vaesenclast xmm4, xmm7, xmm4                    ; AES: last round: the other text
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: HI += it
+    vmovdqu     [r8 + 48], xmm4                     ; AES: written
+    vpxor       xmm2, xmm2, xmm8                    ; reduce: LO += S
+    vpxor       xmm3, xmm13, [rcx + 64]             ; AES: k_Nr + text
+    vaesenclast xmm3, xmm9, xmm3                    ; AES: last round: the other text
+    vpxor       xmm0, xmm0, xmm8                    ; reduce: HI += S
+    vmovdqu     [r8 + 64], xmm3                     ; AES: written
+    vpxor       xmm3, xmm13, [rcx + 80]             ; AES: k_Nr + text
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vaesenclast xmm3, xmm10, xmm3                   ; AES: last round: the other text
+    vpshufd     xmm4, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vmovdqu     [r8 + 80], xmm3                     ; AES: written
+    vpxor       xmm3, xmm13, [rcx + 96]             ; AES: k_Nr + text
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: + HI
+    vaesenclast xmm3, xmm11, xmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu     [r8 + 96], xmm3                     ; AES: written
+    vpxor       xmm3, xmm13, [rcx + 112]            ; AES: k_Nr + text
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
+    vaesenclast xmm2, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8 + 112], xmm2                    ; AES: written
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
@@ -1499,8 +1499,8 @@ gcm128_avx_winograd_clmul1_x8_decrypt:
     lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 128]
-    sub         r10, rax			; H^m
-    vmovdqu     xmm2, [r10 + 256]		; R_m: the key terms of H^m … H^1
+    sub         r10, rax                            ; H^m
+    vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
@@ -1508,34 +1508,34 @@ gcm128_avx_winograd_clmul1_x8_decrypt:
     vpxor       xmm5, xmm5, xmm5
     jmp         .tail_rest
 .tail_first:
-    vmovdqu     xmm3, [r11]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm0, xmm3, xmm0		; C·H^m: A = X + C
-    vpxor       xmm4, xmm0, [r10]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [r10 + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         r10, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    vmovdqu     xmm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm0, [r10]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm0, [r10 + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         r10, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jb          .tail_after_block
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
-    vmovdqu     xmm6, [r11]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm7, xmm6, [r10]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r10 + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         r10, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    vmovdqu     xmm6, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         r10, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .tail_block
@@ -1546,347 +1546,347 @@ gcm128_avx_winograd_clmul1_x8_decrypt:
     vpxor       xmm6, xmm6, xmm6
     cmp         rbp, 0x08
     jb          .tail_under8
-    vmovq       xmm6, [r11]			; bytes 0..7
-    vmovq       xmm7, [r11 + rbp - 8]		; the last 8 bytes
+    vmovq       xmm6, [r11]                         ; bytes 0..7
+    vmovq       xmm7, [r11 + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     vmovq       xmm8, rbp
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under8:
     cmp         rbp, 0x04
     jb          .tail_under4
-    vmovd       xmm6, [r11]			; bytes 0..3
-    vmovd       xmm7, [r11 + rbp - 4]		; the last 4 bytes
+    vmovd       xmm6, [r11]                         ; bytes 0..3
+    vmovd       xmm7, [r11 + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rbp
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       eax, byte [r11]			; byte 0
+    movzx       eax, byte [r11]                     ; byte 0
     vmovq       xmm6, rax
-    movzx       eax, byte [r11 + rbx]		; byte r >> 1
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm7, rax
-    mov         eax, 0x00			; no byte stays
+    mov         eax, 0x00                           ; no byte stays
     shl         rbx, 0x03
     vmovq       xmm8, rbx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rbp, 0x01
-    movzx       eax, byte [r11 + rbp]		; byte r - 1
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm8, rax
-    mov         eax, 0x00			; no byte stays
+    mov         eax, 0x00                           ; no byte stays
     shl         rbp, 0x03
     vmovq       xmm9, rbp
-    vpsllq      xmm8, xmm8, xmm9		; into place
-    mov         eax, 0x00			; no byte stays
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    mov         eax, 0x00                           ; no byte stays
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .tail_padded:
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm0, xmm6, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [r10]		; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [r10 + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm0		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm0, [r10]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm0, [r10 + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm0                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       xmm0, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; reduce: + HI
-    vpxor       xmm0, xmm3, xmm0		; reduce: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, xmm2		; reduce
+    vpxor       xmm0, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
     cmp         r9, 0x00
-    je          .written			; reduce
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
-    jb          .under_4			; reduce
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm6		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm6		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm6		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm6		; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]		; AES: k_10
-    vpxor       xmm7, xmm6, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm7		; AES: last round: the other text
-    vmovdqu     [r8], xmm2			; AES: written
-    vpxor       xmm2, xmm6, [rcx + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm2			; AES: written
-    vpxor       xmm2, xmm6, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 32], xmm2			; AES: written
-    vpxor       xmm2, xmm6, [rcx + 48]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 48], xmm2			; AES: written
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm7, xmm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], xmm2                     ; AES: written
+    vpxor       xmm2, xmm6, [rcx + 48]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 48], xmm2                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
     cmp         r9, 0x20
     jb          .under_2
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm4		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm4		; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm5, xmm4, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm5		; AES: last round: the other text
-    vmovdqu     [r8], xmm2			; AES: written
-    vpxor       xmm2, xmm4, [rcx + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [r8 + 16], xmm2			; AES: written
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm5, xmm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    vpxor       xmm2, xmm4, [rcx + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 16], xmm2                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_2:
     cmp         r9, 0x10
     jb          .under_1
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]		; AES: k_10
-    vpxor       xmm3, xmm3, [rcx]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm3		; AES: last round: the other text
-    vmovdqu     [r8], xmm2			; AES: written
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm3, xmm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
     cmp         r9, 0x00
     je          .written
-    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vpxor       xmm3, xmm3, xmm3		; AES
+    vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vpxor       xmm3, xmm3, xmm3                    ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    vmovq       xmm3, [rcx]			; AES: bytes 0..7
-    vmovq       xmm4, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm3, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm5, rax			; AES
-    vpsrlq      xmm4, xmm4, xmm5		; AES: 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    vmovd       xmm3, [rcx]			; AES: bytes 0..3
-    vmovd       xmm4, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm5, rax			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    vpor        xmm3, xmm3, xmm4		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm5, rax                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    vpor        xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    vmovq       xmm3, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm5, r10			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm3, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
     mov         r10, r9
-    sub         r10, 0x01			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r - 1
-    vmovq       xmm5, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm6, r10			; AES
-    vpsllq      xmm5, xmm5, xmm6		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm3, xmm3, xmm4		; AES
-    vpor        xmm3, xmm3, xmm5		; AES: C_last, zero-padded
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm5, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm6, r10                           ; AES
+    vpsllq      xmm5, xmm5, xmm6                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm3, xmm3, xmm4                    ; AES
+    vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm3, xmm4, xmm3		; AES: k_Nr + text
-    vaesenclast xmm4, xmm2, xmm3		; AES: last round: the other text
-    vmovq       xmm2, r9			; AES
-    vpxor       xmm3, xmm3, xmm3		; AES
-    vpshufb     xmm2, xmm2, xmm3		; AES: r in every byte
-    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm2, xmm4, xmm2		; AES: zero-padded
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
+    vmovq       xmm2, r9                            ; AES
+    vpxor       xmm3, xmm3, xmm3                    ; AES
+    vpshufb     xmm2, xmm2, xmm3                    ; AES: r in every byte
+    vpcmpgtb    xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [r8], xmm4			; AES: 8 of its bytes
-    vpsrldq     xmm4, xmm4, 0x08		; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm4                          ; AES: 8 of its bytes
+    vpsrldq     xmm4, xmm4, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [r8], xmm4			; AES: 4 of its bytes
-    vpsrldq     xmm4, xmm4, 0x04		; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm4                          ; AES: 4 of its bytes
+    vpsrldq     xmm4, xmm4, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [r8], xmm4, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm4, xmm4, 0x02		; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm4, xmm4, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [r8], xmm4, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
 .store:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm1			; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1898,33 +1898,33 @@ global gcm128_avx_winograd_clmul1_x8_seal:function (gcm128_avx_winograd_clmul1_x
 align 32
 gcm128_avx_winograd_clmul1_x8_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r12, [rsp + 48]			; len, from the stack
-    mov         rbp, [rsp + 56]			; out, from the stack
-    mov         rax, [rsp + 64]			; tag, from the stack
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r12, [rsp + 48]                     ; len, from the stack
+    mov         rbp, [rsp + 56]                     ; out, from the stack
+    mov         rax, [rsp + 64]                     ; tag, from the stack
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
-    mov         r10, 2305843009213693951	; bytes of AAD or IV, at most
+    mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r10
     ja          .refused
-    mov         r10, 68719476704		; bytes of text, at most
+    mov         r10, 68719476704                    ; bytes of text, at most
     cmp         r12, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm0, [rsi]			; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1		; IV
-    vpor        xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_first_number]	; IV || 1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vpor        xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_ready
 .iv_other:
     vpxor       xmm0, xmm0, xmm0
@@ -1932,236 +1932,236 @@ gcm128_avx_winograd_clmul1_x8_seal:
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm1, [rsi]			; C, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .iv_lengths
 .iv_short:
     vpxor       xmm1, xmm1, xmm1
     cmp         rbx, 0x08
     jb          .iv_under8
-    vmovq       xmm1, [rsi]			; bytes 0..7
-    vmovq       xmm2, [rsi + rbx - 8]		; the last 8 bytes
+    vmovq       xmm1, [rsi]                         ; bytes 0..7
+    vmovq       xmm2, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm3, rbx
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .iv_under4
-    vmovd       xmm1, [rsi]			; bytes 0..3
-    vmovd       xmm2, [rsi + rbx - 4]		; the last 4 bytes
+    vmovd       xmm1, [rsi]                         ; bytes 0..3
+    vmovd       xmm2, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm3, rbx
-    vpsllq      xmm2, xmm2, xmm3		; into place
-    vpor        xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
+    vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rsi]		; byte 0
+    movzx       r10d, byte [rsi]                    ; byte 0
     vmovq       xmm1, r10
-    movzx       r10d, byte [rsi + r11]		; byte r >> 1
+    movzx       r10d, byte [rsi + r11]              ; byte r >> 1
     vmovq       xmm2, r10
     shl         r11, 0x03
     vmovq       xmm3, r11
-    vpsllq      xmm2, xmm2, xmm3		; into place
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
     sub         rbx, 0x01
-    movzx       esi, byte [rsi + rbx]		; byte r - 1
+    movzx       esi, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm3, rsi
     shl         rbx, 0x03
     vmovq       xmm4, rbx
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     vpor        xmm1, xmm1, xmm2
-    vpor        xmm1, xmm1, xmm3		; C_last, zero-padded
+    vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; J_0
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; J_0
 .iv_ready:
-    vmovdqu     xmm1, [rdi + 384]		; E_K(J_0): k_0
-    vpxor       xmm1, xmm0, xmm1		; E_K(J_0): + k_0
-    vmovdqu     xmm2, [rdi + 400]		; E_K(J_0): k_1
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 1
-    vmovdqu     xmm2, [rdi + 416]		; E_K(J_0): k_2
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 2
-    vmovdqu     xmm2, [rdi + 432]		; E_K(J_0): k_3
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 3
-    vmovdqu     xmm2, [rdi + 448]		; E_K(J_0): k_4
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 4
-    vmovdqu     xmm2, [rdi + 464]		; E_K(J_0): k_5
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 5
-    vmovdqu     xmm2, [rdi + 480]		; E_K(J_0): k_6
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 6
-    vmovdqu     xmm2, [rdi + 496]		; E_K(J_0): k_7
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 7
-    vmovdqu     xmm2, [rdi + 512]		; E_K(J_0): k_8
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 8
-    vmovdqu     xmm2, [rdi + 528]		; E_K(J_0): k_9
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 9
-    vmovdqu     xmm2, [rdi + 544]		; E_K(J_0): k_10
-    vaesenclast xmm1, xmm1, xmm2		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm1			; E_K(J_0), put aside
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter, last word first
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; the next counter
+    vmovdqu     xmm1, [rdi + 384]                   ; E_K(J_0): k_0
+    vpxor       xmm1, xmm0, xmm1                    ; E_K(J_0): + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; E_K(J_0): k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; E_K(J_0): k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; E_K(J_0): k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; E_K(J_0): k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; E_K(J_0): k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; E_K(J_0): k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; E_K(J_0): k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; E_K(J_0): k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; E_K(J_0): k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 9
+    vmovdqu     xmm2, [rdi + 544]                   ; E_K(J_0): k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm1                         ; E_K(J_0), put aside
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter, last word first
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; the next counter
     vpxor       xmm1, xmm1, xmm1
     mov         r11, r8
     cmp         r11, 0x80
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu     xmm2, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]		; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]		; C3·H^6: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     xmm5, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]		; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; C4·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     xmm8, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]		; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]	; C5·H^4: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^4: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C5·H^4: S += it
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^4: HI += it
-    vmovdqu     xmm5, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]		; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]		; C6·H^3: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm9		; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^3: HI += it
-    vmovdqu     xmm8, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]		; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]	; C7·H^2: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^2: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C7·H^2: S += it
-    vpxor       xmm3, xmm3, xmm6		; C7·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^2: HI += it
-    vmovdqu     xmm5, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]		; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]		; C8·H^1: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm9		; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^1: HI += it
-    vmovdqu     xmm8, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]		; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]	; C2·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^7: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C2·H^7: S += it
-    vpxor       xmm3, xmm3, xmm6		; C2·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^7: HI += it
-    vmovdqu     xmm5, [rcx]			; C1·H^8: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vpxor       xmm1, xmm5, xmm1		; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C1·H^8: S += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^8: HI += it
-    vpxor       xmm1, xmm2, xmm1		; C1·H^8: S += it
-    vpxor       xmm2, xmm3, xmm5		; C1·H^8: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^8: HI += it
-    vpxor       xmm2, xmm2, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm3, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
+    vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
+    vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
+    vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
+    vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
+    vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
+    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
+    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: S += it
+    vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         r11, 0x80
     cmp         r11, 0x80
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .aad_done
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 128]
-    sub         rsi, rdx			; H^m
-    vmovdqu     xmm2, [rsi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rsi, rdx                            ; H^m
+    vmovdqu     xmm2, [rsi + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -2169,34 +2169,34 @@ gcm128_avx_winograd_clmul1_x8_seal:
     vpxor       xmm5, xmm5, xmm5
     jmp         .aad_rest
 .aad_first:
-    vmovdqu     xmm3, [rcx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rsi]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rsi + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rsi]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rsi + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .aad_after_block
 .aad_block:
-    vmovdqu     xmm6, [rcx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm7, xmm6, [rsi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rsi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rsi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .aad_block
@@ -2205,67 +2205,67 @@ gcm128_avx_winograd_clmul1_x8_seal:
     je          .aad_reduce
 .aad_rest:
     vpxor       xmm6, xmm6, xmm6
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x08
     jb          .aad_under8
-    vmovq       xmm6, [rcx]			; bytes 0..7
-    vmovq       xmm7, [rcx + r11 - 8]		; the last 8 bytes
+    vmovq       xmm6, [rcx]                         ; bytes 0..7
+    vmovq       xmm7, [rcx + r11 - 8]               ; the last 8 bytes
     shl         r11, 0x03
     sub         r11, 0x78
-    neg         r11				; 8·(15 - r) bits
+    neg         r11                                 ; 8·(15 - r) bits
     vmovq       xmm8, r11
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         r11, 0x04
     jb          .aad_under4
-    vmovd       xmm6, [rcx]			; bytes 0..3
-    vmovd       xmm7, [rcx + r11 - 4]		; the last 4 bytes
+    vmovd       xmm6, [rcx]                         ; bytes 0..3
+    vmovd       xmm7, [rcx + r11 - 4]               ; the last 4 bytes
     shl         r11, 0x03
-    sub         r11, 0x20			; 8·(r - 4) bits
+    sub         r11, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r10, r11
     shr         r10, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm6, rdx
-    movzx       edx, byte [rcx + r10]		; byte r >> 1
+    movzx       edx, byte [rcx + r10]               ; byte r >> 1
     vmovq       xmm7, rdx
     shl         r10, 0x03
     vmovq       xmm8, r10
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         r11, 0x01
-    movzx       ecx, byte [rcx + r11]		; byte r - 1
+    movzx       ecx, byte [rcx + r11]               ; byte r - 1
     vmovq       xmm8, rcx
     shl         r11, 0x03
     vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rsi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rsi + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rsi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rsi + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .aad_reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_done:
     mov         rsi, r12
     cmp         r12, 0x00
@@ -2273,358 +2273,358 @@ gcm128_avx_winograd_clmul1_x8_seal:
     cmp         rsi, 0x80
     jb          .rest
 .first:
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm8, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm10		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm10		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm10		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm10		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10		; AES: + k_0
-    vpxor       xmm8, xmm8, xmm10		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10		; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 1
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 1
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 2
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 2
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 3
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 4
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 4
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 5
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 5
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 5
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 6
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 6
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 6
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 7
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 7
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 8
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 8
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm10		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm10		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm10		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm10		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm10		; AES: round 9
-    vaesenc     xmm7, xmm7, xmm10		; AES: round 9
-    vaesenc     xmm8, xmm8, xmm10		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm10		; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]		; AES: k_10
-    vpxor       xmm11, xmm10, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm11		; AES: last round: the other text
-    vmovdqu     [rbp], xmm2			; AES: written
-    vpxor       xmm2, xmm10, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 32], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 48]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 48], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm6, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 64], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 80]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm7, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 80], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 96]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm8, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 96], xmm2		; AES: written
-    vpxor       xmm2, xmm10, [r9 + 112]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm9, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 112], xmm2		; AES: written
-    add         r9, 0x80			; next group
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm8, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm10                   ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
+    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
+    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 1
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
+    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 2
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
+    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 3
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
+    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
+    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 8
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm10                   ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm10                   ; AES: round 9
+    vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
+    vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vpxor       xmm11, xmm10, [r9]                  ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm11                   ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 16]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 32]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 48]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm6, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 80]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm7, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 80], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 96]              ; AES: k_Nr + text
+    vaesenclast xmm2, xmm8, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], xmm2                    ; AES: written
+    vpxor       xmm2, xmm10, [r9 + 112]             ; AES: k_Nr + text
+    vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 112], xmm2                   ; AES: written
+    add         r9, 0x80                            ; next group
     cmp         rsi, 256
     jb          .rest
 .group:
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm8, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm10		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm10		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm10		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm10		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm10		; AES: + k_0
-    vpxor       xmm7, xmm7, xmm10		; AES: + k_0
-    vmovdqu     xmm11, [rbp + 32]		; C3·H^6: C, bytes as in memory
-    vpxor       xmm8, xmm8, xmm10		; AES: + k_0
-    vpxor       xmm9, xmm9, xmm10		; AES: + k_0
-    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vmovdqu     xmm11, [rdi + 400]		; AES: k_1
-    vmovdqu     xmm12, [rbp + 48]		; C4·H^5: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm11		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm11		; AES: round 1
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vaesenc     xmm4, xmm4, xmm11		; AES: round 1
-    vpclmulqdq  xmm13, xmm10, xmm10, 0x10	; C3·H^6: A0·A1
-    vaesenc     xmm5, xmm5, xmm11		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm11		; AES: round 1
-    vpclmulqdq  xmm14, xmm12, xmm12, 0x10	; C4·H^5: A0·A1
-    vaesenc     xmm7, xmm7, xmm11		; AES: round 1
-    vpxor       xmm13, xmm13, xmm14		; C5·H^4: S += it
-    vaesenc     xmm8, xmm8, xmm11		; AES: round 1
-    vaesenc     xmm9, xmm9, xmm11		; AES: round 1
-    vpxor       xmm11, xmm10, [rdi + 32]	; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 416]		; AES: k_2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C3·H^6: T0·T1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 48]	; C4·H^5: T = A + C1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C4·H^5: T0·T1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 2
-    vpxor       xmm11, xmm11, xmm15		; C5·H^4: LO += it
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 2
-    vpxor       xmm10, xmm10, [rdi + 160]	; C3·H^6: U = A + C2
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 2
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 176]	; C4·H^5: U = A + C2
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 3
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C4·H^5: U0·U1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 3
-    vpxor       xmm10, xmm10, xmm12		; C5·H^4: HI += it
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 3
-    vmovdqu     xmm12, [rbp + 64]		; C5·H^4: C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 3
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 3
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 3
-    vpclmulqdq  xmm14, xmm12, xmm12, 0x10	; C5·H^4: A0·A1
-    vmovdqu     xmm15, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 4
-    vpxor       xmm13, xmm13, xmm14		; C6·H^3: S += it
-    vaesenc     xmm3, xmm3, xmm15		; AES: round 4
-    vpxor       xmm14, xmm12, [rdi + 64]	; C5·H^4: T = A + C1
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 4
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C5·H^4: T0·T1
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 4
-    vpxor       xmm11, xmm11, xmm14		; C6·H^3: LO += it
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 4
-    vaesenc     xmm8, xmm8, xmm15		; AES: round 4
-    vpxor       xmm12, xmm12, [rdi + 192]	; C5·H^4: U = A + C2
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 4
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C5·H^4: U0·U1
-    vmovdqu     xmm14, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 5
-    vpxor       xmm10, xmm10, xmm12		; C6·H^3: HI += it
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 5
-    vmovdqu     xmm12, [rbp + 80]		; C6·H^3: C, bytes as in memory
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 5
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 5
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10	; C6·H^3: A0·A1
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 5
-    vpxor       xmm13, xmm13, xmm15		; C7·H^2: S += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 5
-    vmovdqu     xmm14, [rdi + 480]		; AES: k_6
-    vpxor       xmm15, xmm12, [rdi + 80]	; C6·H^3: T = A + C1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 6
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C6·H^3: T0·T1
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 6
-    vpxor       xmm11, xmm11, xmm15		; C7·H^2: LO += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 6
-    vpxor       xmm12, xmm12, [rdi + 208]	; C6·H^3: U = A + C2
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 6
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C6·H^3: U0·U1
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 6
-    vpxor       xmm10, xmm10, xmm12		; C7·H^2: HI += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 6
-    vmovdqu     xmm12, [rdi + 496]		; AES: k_7
-    vmovdqu     xmm14, [rbp + 96]		; C7·H^2: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm12		; AES: round 7
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vaesenc     xmm3, xmm3, xmm12		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm12		; AES: round 7
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C7·H^2: A0·A1
-    vaesenc     xmm5, xmm5, xmm12		; AES: round 7
-    vpxor       xmm13, xmm13, xmm15		; C8·H^1: S += it
-    vaesenc     xmm6, xmm6, xmm12		; AES: round 7
-    vaesenc     xmm7, xmm7, xmm12		; AES: round 7
-    vpxor       xmm15, xmm14, [rdi + 96]	; C7·H^2: T = A + C1
-    vaesenc     xmm8, xmm8, xmm12		; AES: round 7
-    vaesenc     xmm9, xmm9, xmm12		; AES: round 7
-    vpclmulqdq  xmm12, xmm15, xmm15, 0x10	; C7·H^2: T0·T1
-    vmovdqu     xmm15, [rdi + 512]		; AES: k_8
-    vpxor       xmm11, xmm11, xmm12		; C8·H^1: LO += it
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm15		; AES: round 8
-    vpxor       xmm12, xmm14, [rdi + 224]	; C7·H^2: U = A + C2
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 8
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C7·H^2: U0·U1
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 8
-    vpxor       xmm10, xmm10, xmm12		; C8·H^1: HI += it
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 8
-    vmovdqu     xmm12, [rbp + 112]		; C8·H^1: C, bytes as in memory
-    vaesenc     xmm8, xmm8, xmm15		; AES: round 8
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 8
-    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vmovdqu     xmm14, [rdi + 528]		; AES: k_9
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10	; C8·H^1: A0·A1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm14		; AES: round 9
-    vpxor       xmm13, xmm13, xmm15		; C2·H^7: S += it
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 9
-    vpxor       xmm15, xmm12, [rdi + 112]	; C8·H^1: T = A + C1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 9
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C8·H^1: T0·T1
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 9
-    vpxor       xmm11, xmm11, xmm15		; C2·H^7: LO += it
-    vaesenc     xmm8, xmm8, xmm14		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 9
-    vpxor       xmm12, xmm12, [rdi + 240]	; C8·H^1: U = A + C2
-    vmovdqu     xmm14, [rdi + 544]		; AES: k_10
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C8·H^1: U0·U1
-    vpxor       xmm15, xmm14, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm15		; AES: last round: the other text
-    vpxor       xmm10, xmm10, xmm12		; C2·H^7: HI += it
-    vmovdqu     [rbp + 128], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 16]		; AES: k_Nr + text
-    vmovdqu     xmm12, [rbp]			; C1·H^8: C, bytes as in memory
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vpshufb     xmm3, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vmovdqu     [rbp + 144], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 32]		; AES: k_Nr + text
-    vpxor       xmm1, xmm3, xmm1		; C1·H^8: A = X + C
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     xmm3, [rbp + 16]		; C2·H^7: C, bytes as in memory
-    vmovdqu     [rbp + 160], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 48]		; AES: k_Nr + text
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; C2·H^7: A0·A1
-    vmovdqu     [rbp + 176], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 64]		; AES: k_Nr + text
-    vpxor       xmm4, xmm13, xmm4		; C1·H^8: S += it
-    vaesenclast xmm2, xmm6, xmm2		; AES: last round: the other text
-    vpxor       xmm5, xmm3, [rdi + 16]		; C2·H^7: T = A + C1
-    vmovdqu     [rbp + 192], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 80]		; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C2·H^7: T0·T1
-    vaesenclast xmm2, xmm7, xmm2		; AES: last round: the other text
-    vpxor       xmm5, xmm11, xmm5		; C1·H^8: LO += it
-    vmovdqu     [rbp + 208], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 96]		; AES: k_Nr + text
-    vpxor       xmm3, xmm3, [rdi + 144]		; C2·H^7: U = A + C2
-    vaesenclast xmm2, xmm8, xmm2		; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C2·H^7: U0·U1
-    vmovdqu     [rbp + 224], xmm2		; AES: written
-    vpxor       xmm2, xmm14, [r9 + 112]		; AES: k_Nr + text
-    vpxor       xmm3, xmm10, xmm3		; C1·H^8: HI += it
-    vaesenclast xmm2, xmm9, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 240], xmm2		; AES: written
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpxor       xmm2, xmm4, xmm2		; C1·H^8: S += it
-    vpxor       xmm4, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C1·H^8: T0·T1
-    vpxor       xmm4, xmm5, xmm4		; C1·H^8: LO += it
-    vpxor       xmm1, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm1, xmm3, xmm1		; C1·H^8: HI += it
-    vpxor       xmm3, xmm4, xmm2		; reduce: LO += S
-    vpxor       xmm1, xmm1, xmm2		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: HI minus the key terms
-    vpshufd     xmm2, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; reduce: + HI
-    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpxor       xmm1, xmm2, xmm1		; reduce: RES = fold(LO) + HI
-    add         r9, 0x80			; next group
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm8, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm10                   ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm10                   ; AES: + k_0
+    vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
+    vmovdqu     xmm11, [rbp + 32]                   ; C3·H^6: C, bytes as in memory
+    vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
+    vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
+    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vmovdqu     xmm11, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm12, [rbp + 48]                   ; C4·H^5: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm11                   ; AES: round 1
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vaesenc     xmm4, xmm4, xmm11                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; C3·H^6: A0·A1
+    vaesenc     xmm5, xmm5, xmm11                   ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm11                   ; AES: round 1
+    vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C4·H^5: A0·A1
+    vaesenc     xmm7, xmm7, xmm11                   ; AES: round 1
+    vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
+    vaesenc     xmm8, xmm8, xmm11                   ; AES: round 1
+    vaesenc     xmm9, xmm9, xmm11                   ; AES: round 1
+    vpxor       xmm11, xmm10, [rdi + 32]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: T0·T1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
+    vpxor       xmm15, xmm12, [rdi + 48]            ; C4·H^5: T = A + C1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
+    vpxor       xmm11, xmm11, xmm15                 ; C5·H^4: LO += it
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 2
+    vpxor       xmm10, xmm10, [rdi + 160]           ; C3·H^6: U = A + C2
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 2
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C3·H^6: U0·U1
+    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
+    vpxor       xmm12, xmm12, [rdi + 176]           ; C4·H^5: U = A + C2
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C4·H^5: U0·U1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
+    vpxor       xmm10, xmm10, xmm12                 ; C5·H^4: HI += it
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
+    vmovdqu     xmm12, [rbp + 64]                   ; C5·H^4: C, bytes as in memory
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 3
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C5·H^4: A0·A1
+    vmovdqu     xmm15, [rdi + 448]                  ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 4
+    vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: S += it
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 4
+    vpxor       xmm14, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 4
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: T0·T1
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 4
+    vpxor       xmm11, xmm11, xmm14                 ; C6·H^3: LO += it
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 4
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 4
+    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 4
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
+    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
+    vpxor       xmm10, xmm10, xmm12                 ; C6·H^3: HI += it
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
+    vmovdqu     xmm12, [rbp + 80]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C6·H^3: A0·A1
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 5
+    vpxor       xmm13, xmm13, xmm15                 ; C7·H^2: S += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
+    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_6
+    vpxor       xmm15, xmm12, [rdi + 80]            ; C6·H^3: T = A + C1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 6
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 6
+    vpxor       xmm11, xmm11, xmm15                 ; C7·H^2: LO += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 6
+    vpxor       xmm12, xmm12, [rdi + 208]           ; C6·H^3: U = A + C2
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 6
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: U0·U1
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 6
+    vpxor       xmm10, xmm10, xmm12                 ; C7·H^2: HI += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 6
+    vmovdqu     xmm12, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm14, [rbp + 96]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm12                   ; AES: round 7
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vaesenc     xmm3, xmm3, xmm12                   ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm12                   ; AES: round 7
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C7·H^2: A0·A1
+    vaesenc     xmm5, xmm5, xmm12                   ; AES: round 7
+    vpxor       xmm13, xmm13, xmm15                 ; C8·H^1: S += it
+    vaesenc     xmm6, xmm6, xmm12                   ; AES: round 7
+    vaesenc     xmm7, xmm7, xmm12                   ; AES: round 7
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vaesenc     xmm8, xmm8, xmm12                   ; AES: round 7
+    vaesenc     xmm9, xmm9, xmm12                   ; AES: round 7
+    vpclmulqdq  xmm12, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
+    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_8
+    vpxor       xmm11, xmm11, xmm12                 ; C8·H^1: LO += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm15                   ; AES: round 8
+    vpxor       xmm12, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 8
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^2: U0·U1
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 8
+    vpxor       xmm10, xmm10, xmm12                 ; C8·H^1: HI += it
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 8
+    vmovdqu     xmm12, [rbp + 112]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     xmm8, xmm8, xmm15                   ; AES: round 8
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 8
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C8·H^1: A0·A1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm14                   ; AES: round 9
+    vpxor       xmm13, xmm13, xmm15                 ; C2·H^7: S += it
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
+    vpxor       xmm15, xmm12, [rdi + 112]           ; C8·H^1: T = A + C1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 9
+    vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: LO += it
+    vaesenc     xmm8, xmm8, xmm14                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 9
+    vpxor       xmm12, xmm12, [rdi + 240]           ; C8·H^1: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C8·H^1: U0·U1
+    vpxor       xmm15, xmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
+    vpxor       xmm10, xmm10, xmm12                 ; C2·H^7: HI += it
+    vmovdqu     [rbp + 128], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 16]              ; AES: k_Nr + text
+    vmovdqu     xmm12, [rbp]                        ; C1·H^8: C, bytes as in memory
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vpshufb     xmm3, xmm12, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vmovdqu     [rbp + 144], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 32]              ; AES: k_Nr + text
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^8: A = X + C
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     xmm3, [rbp + 16]                    ; C2·H^7: C, bytes as in memory
+    vmovdqu     [rbp + 160], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 48]              ; AES: k_Nr + text
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; C2·H^7: A0·A1
+    vmovdqu     [rbp + 176], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpxor       xmm4, xmm13, xmm4                   ; C1·H^8: S += it
+    vaesenclast xmm2, xmm6, xmm2                    ; AES: last round: the other text
+    vpxor       xmm5, xmm3, [rdi + 16]              ; C2·H^7: T = A + C1
+    vmovdqu     [rbp + 192], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 80]              ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^7: T0·T1
+    vaesenclast xmm2, xmm7, xmm2                    ; AES: last round: the other text
+    vpxor       xmm5, xmm11, xmm5                   ; C1·H^8: LO += it
+    vmovdqu     [rbp + 208], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 96]              ; AES: k_Nr + text
+    vpxor       xmm3, xmm3, [rdi + 144]             ; C2·H^7: U = A + C2
+    vaesenclast xmm2, xmm8, xmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: U0·U1
+    vmovdqu     [rbp + 224], xmm2                   ; AES: written
+    vpxor       xmm2, xmm14, [r9 + 112]             ; AES: k_Nr + text
+    vpxor       xmm3, xmm10, xmm3                   ; C1·H^8: HI += it
+    vaesenclast xmm2, xmm9, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 240], xmm2                   ; AES: written
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
+    vpxor       xmm2, xmm4, xmm2                    ; C1·H^8: S += it
+    vpxor       xmm4, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^8: T0·T1
+    vpxor       xmm4, xmm5, xmm4                    ; C1·H^8: LO += it
+    vpxor       xmm1, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm4, xmm2                    ; reduce: LO += S
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpshufd     xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
+    vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         r9, 0x80                            ; next group
     add         rbp, 0x80
     sub         rsi, 0x80
     cmp         rsi, 256
@@ -2639,471 +2639,471 @@ gcm128_avx_winograd_clmul1_x8_seal:
     sub         rsi, 0x80
 .fewer:
     vpxor       xmm2, xmm2, xmm2
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
     cmp         rsi, 0x40
     jb          .under_4
-    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm7		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm7		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm7		; AES: + k_0
-    vpxor       xmm6, xmm6, xmm7		; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 4
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 5
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 6
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 7
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 8
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm7		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm7		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm7		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm7		; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]		; AES: k_10
-    vpxor       xmm8, xmm7, [r9]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm8		; AES: last round: the other text
-    vmovdqu     [rbp], xmm3			; AES: written
-    vpxor       xmm3, xmm7, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm4, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm3		; AES: written
-    vpxor       xmm3, xmm7, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm5, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp + 32], xmm3		; AES: written
-    vpxor       xmm3, xmm7, [r9 + 48]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm6, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp + 48], xmm3		; AES: written
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm6, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
+    vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
+    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
+    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
+    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
+    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
+    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm3                    ; AES: written
+    vpxor       xmm3, xmm7, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm3                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         rsi, 0x40
 .under_4:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x20
     jb          .under_2
-    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm5		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm5		; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm5		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm5		; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]		; AES: k_10
-    vpxor       xmm6, xmm5, [r9]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm6		; AES: last round: the other text
-    vmovdqu     [rbp], xmm3			; AES: written
-    vpxor       xmm3, xmm5, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm4, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm3		; AES: written
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
+    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
+    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
+    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
+    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
+    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm6, xmm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
+    vpxor       xmm3, xmm5, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm3, xmm4, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm3                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         rsi, 0x20
 .under_2:
     cmp         rsi, 0x10
     jb          .under_1
-    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]		; AES: k_0
-    vpxor       xmm3, xmm3, xmm4		; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]		; AES: k_1
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]		; AES: k_2
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]		; AES: k_3
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]		; AES: k_4
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]		; AES: k_5
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]		; AES: k_6
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]		; AES: k_7
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]		; AES: k_8
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]		; AES: k_9
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm4, xmm4, [r9]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm3, xmm4		; AES: last round: the other text
-    vmovdqu     [rbp], xmm3			; AES: written
+    vpshufb     xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm4, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm3                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         rsi, 0x10
 .under_1:
     cmp         rsi, 0x00
     je          .written
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]		; AES: k_0
-    vpxor       xmm0, xmm0, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]		; AES: k_1
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]		; AES: k_2
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 9
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         rsi, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [r9]			; AES: bytes 0..7
-    vmovq       xmm3, [r9 + rsi - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rcx			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [r9]			; AES: bytes 0..3
-    vmovd       xmm3, [r9 + rsi - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rcx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, rsi
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    vmovq       xmm2, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    vmovq       xmm3, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm4, rdx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         rdx, rsi
-    sub         rdx, 0x01			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r - 1
-    vmovq       xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm5, rdx			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 544]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm0, xmm2		; AES: last round: the other text
-    vmovq       xmm0, rsi			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm0, xmm0, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm2, xmm3, xmm0		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, rsi                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
     mov         rcx, rsi
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    vmovq       [rbp], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, rsi
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    vmovd       [rbp], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, rsi
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rbp], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rsi, 0x01			; AES
+    and         rsi, 0x01                           ; AES
     cmp         rsi, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rbp], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x80
     jb          .tail
-    vmovdqu     xmm0, [r10 + 32]		; C3·H^6: C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpxor       xmm3, xmm0, [rdi + 32]		; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm0, [rdi + 160]		; C3·H^6: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     xmm5, [r10 + 48]		; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]		; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; C4·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     xmm8, [r10 + 64]		; C5·H^4: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]		; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]	; C5·H^4: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^4: U0·U1
-    vpxor       xmm0, xmm0, xmm5		; C5·H^4: S += it
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^4: HI += it
-    vmovdqu     xmm5, [r10 + 80]		; C6·H^3: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]		; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]		; C6·H^3: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^3: U0·U1
-    vpxor       xmm0, xmm0, xmm8		; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm9		; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^3: HI += it
-    vmovdqu     xmm8, [r10 + 96]		; C7·H^2: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]		; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]	; C7·H^2: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^2: U0·U1
-    vpxor       xmm0, xmm0, xmm5		; C7·H^2: S += it
-    vpxor       xmm3, xmm3, xmm6		; C7·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^2: HI += it
-    vmovdqu     xmm5, [r10 + 112]		; C8·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]		; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]		; C8·H^1: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^1: U0·U1
-    vpxor       xmm0, xmm0, xmm8		; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm9		; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^1: HI += it
-    vmovdqu     xmm8, [r10 + 16]		; C2·H^7: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]		; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]	; C2·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^7: U0·U1
-    vpxor       xmm0, xmm0, xmm5		; C2·H^7: S += it
-    vpxor       xmm3, xmm3, xmm6		; C2·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^7: HI += it
-    vmovdqu     xmm5, [r10]			; C1·H^8: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vpxor       xmm1, xmm5, xmm1		; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm0, xmm0, xmm8		; C1·H^8: S += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^8: HI += it
-    vpxor       xmm0, xmm0, xmm1		; C1·H^8: S += it
-    vpxor       xmm1, xmm3, xmm5		; C1·H^8: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^8: HI += it
-    vpxor       xmm1, xmm1, xmm0		; reduce: LO += S
-    vpxor       xmm0, xmm3, xmm0		; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm0		; reduce: RES = fold(LO) + HI
-    add         r10, 0x80			; reduce
-    sub         r11, 0x80			; reduce
+    vmovdqu     xmm0, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm3, xmm0, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm5, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm8, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm0, xmm0, xmm5                    ; C5·H^4: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
+    vmovdqu     xmm5, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm0, xmm0, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
+    vmovdqu     xmm8, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm0, xmm0, xmm5                    ; C7·H^2: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
+    vmovdqu     xmm5, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm0, xmm0, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
+    vmovdqu     xmm8, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm0, xmm0, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
+    vmovdqu     xmm5, [r10]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
+    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm0, xmm0, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
+    vpxor       xmm0, xmm0, xmm1                    ; C1·H^8: S += it
+    vpxor       xmm1, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
 .tail:
     cmp         r11, 0x00
-    je          .tag				; reduce
-    lea         rcx, [r11 + 15]			; reduce
-    and         rcx, -16			; reduce
-    lea         rdx, [rdi + 128]		; reduce
-    sub         rdx, rcx			; reduce: H^m
-    vmovdqu     xmm0, [rdx + 256]		; reduce: R_m: the key terms of H^m … H^1
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 128]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    vmovdqu     xmm0, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
-    jae         .tail_first			; reduce
-    vpxor       xmm3, xmm3, xmm3		; reduce
-    vpxor       xmm4, xmm4, xmm4		; reduce
-    vpxor       xmm5, xmm5, xmm5		; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu     xmm3, [r10]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rdx]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rdx + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    vmovdqu     xmm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     xmm6, [r10]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm7, xmm6, [rdx]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    vmovdqu     xmm6, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm1, xmm2, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm2, xmm1, [rdx]		; C·H: T = A + C1
-    vpxor       xmm6, xmm1, [rdx + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm2		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm6		; C·H: HI += it
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm2, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm2, xmm1, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm2                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm6                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm2, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm0, xmm2, xmm0		; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; reduce: + HI
-    vpxor       xmm1, xmm2, xmm0		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm2, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .tag:
-    shl         r12, 0x03			; bits
+    shl         r12, 0x03                           ; bits
     vmovq       xmm0, r12
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm2, r8
-    vpunpcklqdq xmm0, xmm0, xmm2		; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm1, xmm0		; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]		; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; lengths: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; lengths: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; lengths: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; lengths: LO += S
-    vpxor       xmm0, xmm2, xmm0		; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; lengths: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; lengths: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; lengths: + HI
-    vpxor       xmm0, xmm2, xmm0		; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; lengths: as in memory
-    vmovdqu     xmm1, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm1		; the tag
-    vmovdqu     [rax], xmm0			; tag
+    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
+    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; lengths: as in memory
+    vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm1                    ; the tag
+    vmovdqu     [rax], xmm0                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -3115,26 +3115,26 @@ global gcm128_avx_winograd_clmul1_x8_open:function (gcm128_avx_winograd_clmul1_x
 align 32
 gcm128_avx_winograd_clmul1_x8_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r14, [rsp + 64]			; len, from the stack
-    mov         r13, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
-    mov         r10, [rsp + 88]			; tag_len, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r11, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
-    mov         r11, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, r11
     ja          .refused
     cmp         r10, 0x04
@@ -3143,16 +3143,16 @@ gcm128_avx_winograd_clmul1_x8_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm0, [rsi]			; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1		; IV
-    vpor        xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_first_number]	; IV || 1
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vpor        xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     vpxor       xmm0, xmm0, xmm0
@@ -3160,236 +3160,236 @@ gcm128_avx_winograd_clmul1_x8_open:
     cmp         rbp, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm1, [rsi]			; C, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .iv_lengths
 .iv_short:
     vpxor       xmm1, xmm1, xmm1
     cmp         rbp, 0x08
     jb          .iv_under8
-    vmovq       xmm1, [rsi]			; bytes 0..7
-    vmovq       xmm2, [rsi + rbp - 8]		; the last 8 bytes
+    vmovq       xmm1, [rsi]                         ; bytes 0..7
+    vmovq       xmm2, [rsi + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     vmovq       xmm3, rbp
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .iv_under4
-    vmovd       xmm1, [rsi]			; bytes 0..3
-    vmovd       xmm2, [rsi + rbp - 4]		; the last 4 bytes
+    vmovd       xmm1, [rsi]                         ; bytes 0..3
+    vmovd       xmm2, [rsi + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm3, rbp
-    vpsllq      xmm2, xmm2, xmm3		; into place
-    vpor        xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
+    vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rsi]		; byte 0
+    movzx       r11d, byte [rsi]                    ; byte 0
     vmovq       xmm1, r11
-    movzx       r11d, byte [rsi + rbx]		; byte r >> 1
+    movzx       r11d, byte [rsi + rbx]              ; byte r >> 1
     vmovq       xmm2, r11
     shl         rbx, 0x03
     vmovq       xmm3, rbx
-    vpsllq      xmm2, xmm2, xmm3		; into place
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
     sub         rbp, 0x01
-    movzx       esi, byte [rsi + rbp]		; byte r - 1
+    movzx       esi, byte [rsi + rbp]               ; byte r - 1
     vmovq       xmm3, rsi
     shl         rbp, 0x03
     vmovq       xmm4, rbp
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     vpor        xmm1, xmm1, xmm2
-    vpor        xmm1, xmm1, xmm3		; C_last, zero-padded
+    vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
-    vpxor       xmm0, xmm0, xmm1		; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; (X + C)·H: LO += S
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; (X + C)·H: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; (X + C)·H: + HI
-    vpxor       xmm0, xmm2, xmm0		; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; J_0
+    vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
+    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; J_0
 .iv_ready:
-    vmovdqu     xmm1, [rdi + 384]		; E_K(J_0): k_0
-    vpxor       xmm1, xmm0, xmm1		; E_K(J_0): + k_0
-    vmovdqu     xmm2, [rdi + 400]		; E_K(J_0): k_1
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 1
-    vmovdqu     xmm2, [rdi + 416]		; E_K(J_0): k_2
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 2
-    vmovdqu     xmm2, [rdi + 432]		; E_K(J_0): k_3
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 3
-    vmovdqu     xmm2, [rdi + 448]		; E_K(J_0): k_4
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 4
-    vmovdqu     xmm2, [rdi + 464]		; E_K(J_0): k_5
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 5
-    vmovdqu     xmm2, [rdi + 480]		; E_K(J_0): k_6
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 6
-    vmovdqu     xmm2, [rdi + 496]		; E_K(J_0): k_7
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 7
-    vmovdqu     xmm2, [rdi + 512]		; E_K(J_0): k_8
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 8
-    vmovdqu     xmm2, [rdi + 528]		; E_K(J_0): k_9
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 9
-    vmovdqu     xmm2, [rdi + 544]		; E_K(J_0): k_10
-    vaesenclast xmm1, xmm1, xmm2		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm1			; E_K(J_0), put aside
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; counter, last word first
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; the next counter
+    vmovdqu     xmm1, [rdi + 384]                   ; E_K(J_0): k_0
+    vpxor       xmm1, xmm0, xmm1                    ; E_K(J_0): + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; E_K(J_0): k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; E_K(J_0): k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; E_K(J_0): k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; E_K(J_0): k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; E_K(J_0): k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; E_K(J_0): k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; E_K(J_0): k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; E_K(J_0): k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; E_K(J_0): k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 9
+    vmovdqu     xmm2, [rdi + 544]                   ; E_K(J_0): k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm1                         ; E_K(J_0), put aside
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; counter, last word first
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; the next counter
     vpxor       xmm1, xmm1, xmm1
     mov         rbx, r8
     cmp         rbx, 0x80
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu     xmm2, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]		; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]		; C3·H^6: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     xmm5, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]		; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; C4·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     xmm8, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]		; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]	; C5·H^4: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^4: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C5·H^4: S += it
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^4: HI += it
-    vmovdqu     xmm5, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]		; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]		; C6·H^3: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm9		; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^3: HI += it
-    vmovdqu     xmm8, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]		; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]	; C7·H^2: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^2: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C7·H^2: S += it
-    vpxor       xmm3, xmm3, xmm6		; C7·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^2: HI += it
-    vmovdqu     xmm5, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]		; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]		; C8·H^1: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm9		; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^1: HI += it
-    vmovdqu     xmm8, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]		; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]	; C2·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^7: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C2·H^7: S += it
-    vpxor       xmm3, xmm3, xmm6		; C2·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^7: HI += it
-    vmovdqu     xmm5, [rcx]			; C1·H^8: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vpxor       xmm1, xmm5, xmm1		; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C1·H^8: S += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^8: HI += it
-    vpxor       xmm1, xmm2, xmm1		; C1·H^8: S += it
-    vpxor       xmm2, xmm3, xmm5		; C1·H^8: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^8: HI += it
-    vpxor       xmm2, xmm2, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm3, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
+    vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
+    vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
+    vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
+    vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
+    vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
+    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
+    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: S += it
+    vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         rbx, 0x80
     cmp         rbx, 0x80
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_done
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 128]
-    sub         rsi, rdx			; H^m
-    vmovdqu     xmm2, [rsi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rsi, rdx                            ; H^m
+    vmovdqu     xmm2, [rsi + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -3397,34 +3397,34 @@ gcm128_avx_winograd_clmul1_x8_open:
     vpxor       xmm5, xmm5, xmm5
     jmp         .aad_rest
 .aad_first:
-    vmovdqu     xmm3, [rcx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rsi]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rsi + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rsi]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rsi + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
-    vmovdqu     xmm6, [rcx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm7, xmm6, [rsi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rsi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rsi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_block
@@ -3433,67 +3433,67 @@ gcm128_avx_winograd_clmul1_x8_open:
     je          .aad_reduce
 .aad_rest:
     vpxor       xmm6, xmm6, xmm6
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .aad_under8
-    vmovq       xmm6, [rcx]			; bytes 0..7
-    vmovq       xmm7, [rcx + rbx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rcx]                         ; bytes 0..7
+    vmovq       xmm7, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rbx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    vmovd       xmm6, [rcx]			; bytes 0..3
-    vmovd       xmm7, [rcx + rbx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rcx]                         ; bytes 0..3
+    vmovd       xmm7, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rbx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm6, rdx
-    movzx       edx, byte [rcx + r11]		; byte r >> 1
+    movzx       edx, byte [rcx + r11]               ; byte r >> 1
     vmovq       xmm7, rdx
     shl         r11, 0x03
     vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     vmovq       xmm8, rcx
     shl         rbx, 0x03
     vmovq       xmm9, rbx
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rsi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rsi + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rsi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rsi + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .aad_reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_done:
     mov         r12, r14
     mov         rbp, r13
@@ -3502,225 +3502,225 @@ gcm128_avx_winograd_clmul1_x8_open:
     cmp         r12, 0x80
     jb          .rest
 .groups:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [r9 + 32]			; C3·H^6: C, bytes as in memory
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vmovdqu     xmm6, [r9 + 48]			; C4·H^5: C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpclmulqdq  xmm8, xmm3, xmm3, 0x10		; C3·H^6: A0·A1
-    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    vpclmulqdq  xmm10, xmm6, xmm6, 0x10		; C4·H^5: A0·A1
-    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm11, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    vpxor       xmm8, xmm8, xmm10		; C5·H^4: S += it
-    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm11, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    vpxor       xmm12, xmm3, [rdi + 32]		; C3·H^6: T = A + C1
-    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C3·H^6: T0·T1
-    vpaddd      xmm13, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpxor       xmm14, xmm6, [rdi + 48]		; C4·H^5: T = A + C1
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C4·H^5: T0·T1
-    vmovdqu     xmm15, [rdi + 384]		; AES: k_0
-    vpxor       xmm12, xmm12, xmm14		; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm15		; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]		; C3·H^6: U = A + C2
-    vpxor       xmm4, xmm4, xmm15		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm15		; AES: + k_0
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: U0·U1
-    vpxor       xmm7, xmm7, xmm15		; AES: + k_0
-    vpxor       xmm6, xmm6, [rdi + 176]		; C4·H^5: U = A + C2
-    vpxor       xmm9, xmm9, xmm15		; AES: + k_0
-    vpxor       xmm10, xmm10, xmm15		; AES: + k_0
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: U0·U1
-    vpxor       xmm11, xmm11, xmm15		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: HI += it
-    vpxor       xmm6, xmm13, xmm15		; AES: + k_0
-    vmovdqu     xmm13, [rdi + 400]		; AES: k_1
-    vmovdqu     xmm14, [r9 + 64]		; C5·H^4: C, bytes as in memory
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 1
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 1
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C5·H^4: A0·A1
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 1
-    vpxor       xmm8, xmm8, xmm15		; C6·H^3: S += it
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 1
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 1
-    vpxor       xmm15, xmm14, [rdi + 64]	; C5·H^4: T = A + C1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 1
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 1
-    vpclmulqdq  xmm13, xmm15, xmm15, 0x10	; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 416]		; AES: k_2
-    vpxor       xmm12, xmm12, xmm13		; C6·H^3: LO += it
-    vaesenc     xmm2, xmm2, xmm15		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm15		; AES: round 2
-    vpxor       xmm13, xmm14, [rdi + 192]	; C5·H^4: U = A + C2
-    vaesenc     xmm5, xmm5, xmm15		; AES: round 2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C5·H^4: U0·U1
-    vaesenc     xmm7, xmm7, xmm15		; AES: round 2
-    vaesenc     xmm9, xmm9, xmm15		; AES: round 2
-    vpxor       xmm3, xmm3, xmm13		; C6·H^3: HI += it
-    vaesenc     xmm10, xmm10, xmm15		; AES: round 2
-    vmovdqu     xmm13, [r9 + 80]		; C6·H^3: C, bytes as in memory
-    vaesenc     xmm11, xmm11, xmm15		; AES: round 2
-    vaesenc     xmm6, xmm6, xmm15		; AES: round 2
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    vmovdqu     xmm14, [rdi + 432]		; AES: k_3
-    vpclmulqdq  xmm15, xmm13, xmm13, 0x10	; C6·H^3: A0·A1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 3
-    vpxor       xmm8, xmm8, xmm15		; C7·H^2: S += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 3
-    vpxor       xmm15, xmm13, [rdi + 80]	; C6·H^3: T = A + C1
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 3
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 3
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C6·H^3: T0·T1
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 3
-    vpxor       xmm12, xmm12, xmm15		; C7·H^2: LO += it
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 3
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 3
-    vpxor       xmm13, xmm13, [rdi + 208]	; C6·H^3: U = A + C2
-    vmovdqu     xmm14, [rdi + 448]		; AES: k_4
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C6·H^3: U0·U1
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 4
-    vpxor       xmm3, xmm3, xmm13		; C7·H^2: HI += it
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 4
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 4
-    vmovdqu     xmm13, [r9 + 96]		; C7·H^2: C, bytes as in memory
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 4
-    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 4
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 4
-    vpclmulqdq  xmm15, xmm13, xmm13, 0x10	; C7·H^2: A0·A1
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 4
-    vpxor       xmm8, xmm8, xmm15		; C8·H^1: S += it
-    vmovdqu     xmm14, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm14		; AES: round 5
-    vpxor       xmm15, xmm13, [rdi + 96]	; C7·H^2: T = A + C1
-    vaesenc     xmm4, xmm4, xmm14		; AES: round 5
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C7·H^2: T0·T1
-    vaesenc     xmm5, xmm5, xmm14		; AES: round 5
-    vaesenc     xmm7, xmm7, xmm14		; AES: round 5
-    vpxor       xmm12, xmm12, xmm15		; C8·H^1: LO += it
-    vaesenc     xmm9, xmm9, xmm14		; AES: round 5
-    vpxor       xmm13, xmm13, [rdi + 224]	; C7·H^2: U = A + C2
-    vaesenc     xmm10, xmm10, xmm14		; AES: round 5
-    vaesenc     xmm11, xmm11, xmm14		; AES: round 5
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C7·H^2: U0·U1
-    vaesenc     xmm6, xmm6, xmm14		; AES: round 5
-    vpxor       xmm3, xmm3, xmm13		; C8·H^1: HI += it
-    vmovdqu     xmm13, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 6
-    vmovdqu     xmm14, [r9 + 112]		; C8·H^1: C, bytes as in memory
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 6
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 6
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 6
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C8·H^1: A0·A1
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 6
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 6
-    vpxor       xmm8, xmm8, xmm15		; C2·H^7: S += it
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 6
-    vpxor       xmm15, xmm14, [rdi + 112]	; C8·H^1: T = A + C1
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]		; AES: k_7
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C8·H^1: T0·T1
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 7
-    vpxor       xmm12, xmm12, xmm15		; C2·H^7: LO += it
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 240]	; C8·H^1: U = A + C2
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 7
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C8·H^1: U0·U1
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 7
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 7
-    vpxor       xmm3, xmm3, xmm14		; C2·H^7: HI += it
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 7
-    vmovdqu     xmm14, [r9]			; C1·H^8: C, bytes as in memory
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 7
-    vmovdqu     xmm13, [rdi + 512]		; AES: k_8
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 8
-    vpxor       xmm1, xmm14, xmm1		; C1·H^8: A = X + C
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 8
-    vmovdqu     xmm14, [r9 + 16]		; C2·H^7: C, bytes as in memory
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 8
-    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 8
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 8
-    vpclmulqdq  xmm15, xmm14, xmm14, 0x10	; C2·H^7: A0·A1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 8
-    vpxor       xmm8, xmm8, xmm15		; C1·H^8: S += it
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]		; AES: k_9
-    vpxor       xmm15, xmm14, [rdi + 16]	; C2·H^7: T = A + C1
-    vaesenc     xmm2, xmm2, xmm13		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm13		; AES: round 9
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C2·H^7: T0·T1
-    vaesenc     xmm5, xmm5, xmm13		; AES: round 9
-    vpxor       xmm12, xmm12, xmm15		; C1·H^8: LO += it
-    vaesenc     xmm7, xmm7, xmm13		; AES: round 9
-    vaesenc     xmm9, xmm9, xmm13		; AES: round 9
-    vpxor       xmm14, xmm14, [rdi + 144]	; C2·H^7: U = A + C2
-    vaesenc     xmm10, xmm10, xmm13		; AES: round 9
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C2·H^7: U0·U1
-    vaesenc     xmm11, xmm11, xmm13		; AES: round 9
-    vaesenc     xmm6, xmm6, xmm13		; AES: round 9
-    vpxor       xmm3, xmm3, xmm14		; C1·H^8: HI += it
-    vmovdqu     xmm13, [rdi + 544]		; AES: k_10
-    vpclmulqdq  xmm14, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpxor       xmm15, xmm13, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm15		; AES: last round: the other text
-    vpxor       xmm8, xmm8, xmm14		; C1·H^8: S += it
-    vmovdqu     [rbp], xmm2			; AES: written
-    vpxor       xmm2, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm14, xmm13, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm4, xmm4, xmm14		; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C1·H^8: T0·T1
-    vmovdqu     [rbp + 16], xmm4		; AES: written
-    vpxor       xmm2, xmm12, xmm2		; C1·H^8: LO += it
-    vpxor       xmm4, xmm13, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast xmm4, xmm5, xmm4		; AES: last round: the other text
-    vpxor       xmm1, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vmovdqu     [rbp + 32], xmm4		; AES: written
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm4, xmm13, [r9 + 48]		; AES: k_Nr + text
-    vaesenclast xmm4, xmm7, xmm4		; AES: last round: the other text
-    vpxor       xmm1, xmm3, xmm1		; C1·H^8: HI += it
-    vmovdqu     [rbp + 48], xmm4		; AES: written
-    vpxor       xmm2, xmm2, xmm8		; reduce: LO += S
-    vpxor       xmm3, xmm13, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast xmm3, xmm9, xmm3		; AES: last round: the other text
-    vpxor       xmm1, xmm1, xmm8		; reduce: HI += S
-    vmovdqu     [rbp + 64], xmm3		; AES: written
-    vpxor       xmm3, xmm13, [r9 + 80]		; AES: k_Nr + text
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: HI minus the key terms
-    vaesenclast xmm3, xmm10, xmm3		; AES: last round: the other text
-    vpshufd     xmm4, xmm2, 0x4e		; reduce: (LO1, LO0)
-    vmovdqu     [rbp + 80], xmm3		; AES: written
-    vpxor       xmm3, xmm13, [r9 + 96]		; AES: k_Nr + text
-    vpxor       xmm1, xmm4, xmm1		; reduce: + HI
-    vaesenclast xmm3, xmm11, xmm3		; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vmovdqu     [rbp + 96], xmm3		; AES: written
-    vpxor       xmm3, xmm13, [r9 + 112]		; AES: k_Nr + text
-    vpxor       xmm1, xmm2, xmm1		; reduce: RES = fold(LO) + HI
-    vaesenclast xmm2, xmm6, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp + 112], xmm2		; AES: written
-    add         r9, 0x80			; next group
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vmovdqu     xmm6, [r9 + 48]                     ; C4·H^5: C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    vpaddd      xmm7, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm8, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
+    vpaddd      xmm9, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm10, xmm6, xmm6, 0x10             ; C4·H^5: A0·A1
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm11, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    vpxor       xmm8, xmm8, xmm10                   ; C5·H^4: S += it
+    vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm11, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    vpxor       xmm12, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
+    vpaddd      xmm13, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpxor       xmm14, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C4·H^5: T0·T1
+    vmovdqu     xmm15, [rdi + 384]                  ; AES: k_0
+    vpxor       xmm12, xmm12, xmm14                 ; C5·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm15                   ; AES: + k_0
+    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm4, xmm4, xmm15                   ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm15                   ; AES: + k_0
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
+    vpxor       xmm7, xmm7, xmm15                   ; AES: + k_0
+    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm9, xmm9, xmm15                   ; AES: + k_0
+    vpxor       xmm10, xmm10, xmm15                 ; AES: + k_0
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
+    vpxor       xmm11, xmm11, xmm15                 ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: HI += it
+    vpxor       xmm6, xmm13, xmm15                  ; AES: + k_0
+    vmovdqu     xmm13, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm14, [r9 + 64]                    ; C5·H^4: C, bytes as in memory
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 1
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C5·H^4: A0·A1
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 1
+    vpxor       xmm8, xmm8, xmm15                   ; C6·H^3: S += it
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 1
+    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 1
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
+    vpclmulqdq  xmm13, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
+    vmovdqu     xmm15, [rdi + 416]                  ; AES: k_2
+    vpxor       xmm12, xmm12, xmm13                 ; C6·H^3: LO += it
+    vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
+    vpxor       xmm13, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^4: U0·U1
+    vaesenc     xmm7, xmm7, xmm15                   ; AES: round 2
+    vaesenc     xmm9, xmm9, xmm15                   ; AES: round 2
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^3: HI += it
+    vaesenc     xmm10, xmm10, xmm15                 ; AES: round 2
+    vmovdqu     xmm13, [r9 + 80]                    ; C6·H^3: C, bytes as in memory
+    vaesenc     xmm11, xmm11, xmm15                 ; AES: round 2
+    vaesenc     xmm6, xmm6, xmm15                   ; AES: round 2
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C6·H^3: A0·A1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
+    vpxor       xmm8, xmm8, xmm15                   ; C7·H^2: S += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
+    vpxor       xmm15, xmm13, [rdi + 80]            ; C6·H^3: T = A + C1
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 3
+    vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 3
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
+    vpxor       xmm13, xmm13, [rdi + 208]           ; C6·H^3: U = A + C2
+    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
+    vpxor       xmm3, xmm3, xmm13                   ; C7·H^2: HI += it
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 4
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 4
+    vmovdqu     xmm13, [r9 + 96]                    ; C7·H^2: C, bytes as in memory
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 4
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 4
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C7·H^2: A0·A1
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
+    vpxor       xmm8, xmm8, xmm15                   ; C8·H^1: S += it
+    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
+    vpxor       xmm15, xmm13, [rdi + 96]            ; C7·H^2: T = A + C1
+    vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
+    vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
+    vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
+    vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
+    vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
+    vpxor       xmm13, xmm13, [rdi + 224]           ; C7·H^2: U = A + C2
+    vaesenc     xmm10, xmm10, xmm14                 ; AES: round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; AES: round 5
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: U0·U1
+    vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
+    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 6
+    vmovdqu     xmm14, [r9 + 112]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 6
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 6
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C8·H^1: A0·A1
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
+    vpxor       xmm8, xmm8, xmm15                   ; C2·H^7: S += it
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
+    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 6
+    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 7
+    vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 7
+    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 7
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 7
+    vpxor       xmm3, xmm3, xmm14                   ; C2·H^7: HI += it
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
+    vmovdqu     xmm14, [r9]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
+    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 8
+    vpxor       xmm1, xmm14, xmm1                   ; C1·H^8: A = X + C
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 8
+    vmovdqu     xmm14, [r9 + 16]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 8
+    vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 8
+    vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C2·H^7: A0·A1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 8
+    vpxor       xmm8, xmm8, xmm15                   ; C1·H^8: S += it
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 8
+    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
+    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vaesenc     xmm2, xmm2, xmm13                   ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm13                   ; AES: round 9
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
+    vaesenc     xmm5, xmm5, xmm13                   ; AES: round 9
+    vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
+    vaesenc     xmm7, xmm7, xmm13                   ; AES: round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
+    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vaesenc     xmm10, xmm10, xmm13                 ; AES: round 9
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
+    vaesenc     xmm11, xmm11, xmm13                 ; AES: round 9
+    vaesenc     xmm6, xmm6, xmm13                   ; AES: round 9
+    vpxor       xmm3, xmm3, xmm14                   ; C1·H^8: HI += it
+    vmovdqu     xmm13, [rdi + 544]                  ; AES: k_10
+    vpclmulqdq  xmm14, xmm1, xmm1, 0x10             ; C1·H^8: A0·A1
+    vpxor       xmm15, xmm13, [r9]                  ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
+    vpxor       xmm8, xmm8, xmm14                   ; C1·H^8: S += it
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm14, xmm13, [r9 + 16]             ; AES: k_Nr + text
+    vaesenclast xmm4, xmm4, xmm14                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^8: T0·T1
+    vmovdqu     [rbp + 16], xmm4                    ; AES: written
+    vpxor       xmm2, xmm12, xmm2                   ; C1·H^8: LO += it
+    vpxor       xmm4, xmm13, [r9 + 32]              ; AES: k_Nr + text
+    vaesenclast xmm4, xmm5, xmm4                    ; AES: last round: the other text
+    vpxor       xmm1, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vmovdqu     [rbp + 32], xmm4                    ; AES: written
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm4, xmm13, [r9 + 48]              ; AES: k_Nr + text
+    vaesenclast xmm4, xmm7, xmm4                    ; AES: last round: the other text
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^8: HI += it
+    vmovdqu     [rbp + 48], xmm4                    ; AES: written
+    vpxor       xmm2, xmm2, xmm8                    ; reduce: LO += S
+    vpxor       xmm3, xmm13, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast xmm3, xmm9, xmm3                    ; AES: last round: the other text
+    vpxor       xmm1, xmm1, xmm8                    ; reduce: HI += S
+    vmovdqu     [rbp + 64], xmm3                    ; AES: written
+    vpxor       xmm3, xmm13, [r9 + 80]              ; AES: k_Nr + text
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vaesenclast xmm3, xmm10, xmm3                   ; AES: last round: the other text
+    vpshufd     xmm4, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vmovdqu     [rbp + 80], xmm3                    ; AES: written
+    vpxor       xmm3, xmm13, [r9 + 96]              ; AES: k_Nr + text
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: + HI
+    vaesenclast xmm3, xmm11, xmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vmovdqu     [rbp + 96], xmm3                    ; AES: written
+    vpxor       xmm3, xmm13, [r9 + 112]             ; AES: k_Nr + text
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
+    vaesenclast xmm2, xmm6, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp + 112], xmm2                   ; AES: written
+    add         r9, 0x80                            ; next group
     add         rbp, 0x80
     sub         r12, 0x80
     cmp         r12, 0x80
@@ -3734,8 +3734,8 @@ gcm128_avx_winograd_clmul1_x8_open:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 128]
-    sub         rdx, rcx			; H^m
-    vmovdqu     xmm2, [rdx + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdx, rcx                            ; H^m
+    vmovdqu     xmm2, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
@@ -3743,434 +3743,434 @@ gcm128_avx_winograd_clmul1_x8_open:
     vpxor       xmm5, xmm5, xmm5
     jmp         .tail_rest
 .tail_first:
-    vmovdqu     xmm3, [rsi]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rdx]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rdx + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         rsi, 0x10			; the next blocks
+    vmovdqu     xmm3, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdx + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     xmm6, [rsi]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C·H^i: C
-    vpxor       xmm7, xmm6, [rdx]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         rsi, 0x10			; the next blocks
+    vmovdqu     xmm6, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     vpxor       xmm6, xmm6, xmm6
     cmp         rbx, 0x08
     jb          .tail_under8
-    vmovq       xmm6, [rsi]			; bytes 0..7
-    vmovq       xmm7, [rsi + rbx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rsi]                         ; bytes 0..7
+    vmovq       xmm7, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rbx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
     cmp         rbx, 0x04
     jb          .tail_under4
-    vmovd       xmm6, [rsi]			; bytes 0..3
-    vmovd       xmm7, [rsi + rbx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rsi]                         ; bytes 0..3
+    vmovd       xmm7, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rbx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       ecx, byte [rsi]			; byte 0
+    movzx       ecx, byte [rsi]                     ; byte 0
     vmovq       xmm6, rcx
-    movzx       ecx, byte [rsi + r11]		; byte r >> 1
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm7, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         r11, 0x03
     vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rsi + rbx]		; byte r - 1
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm8, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rbx, 0x03
     vmovq       xmm9, rbx
-    vpsllq      xmm8, xmm8, xmm9		; into place
-    mov         ecx, 0x00			; no byte stays
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .tail_padded:
-    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdx]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdx + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdx + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, xmm2		; reduce
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, xmm2                    ; reduce
     cmp         r12, 0x00
-    je          .written			; reduce
+    je          .written                            ; reduce
     cmp         r12, 0x40
-    jb          .under_4			; reduce
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm6		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm6		; AES: + k_0
-    vpxor       xmm4, xmm4, xmm6		; AES: + k_0
-    vpxor       xmm5, xmm5, xmm6		; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 1
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 1
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 2
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 2
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 3
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 3
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 4
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 4
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 5
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 5
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 6
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 6
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 7
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 7
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 8
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 8
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm6		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm6		; AES: round 9
-    vaesenc     xmm4, xmm4, xmm6		; AES: round 9
-    vaesenc     xmm5, xmm5, xmm6		; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]		; AES: k_10
-    vpxor       xmm7, xmm6, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm7		; AES: last round: the other text
-    vmovdqu     [rbp], xmm2			; AES: written
-    vpxor       xmm2, xmm6, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm2		; AES: written
-    vpxor       xmm2, xmm6, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm4, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 32], xmm2		; AES: written
-    vpxor       xmm2, xmm6, [r9 + 48]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm5, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 48], xmm2		; AES: written
+    jb          .under_4                            ; reduce
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm4, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm5, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
+    vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
+    vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
+    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
+    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
+    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
+    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
+    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
+    vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
+    vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm7, xmm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], xmm2                    ; AES: written
+    vpxor       xmm2, xmm6, [r9 + 48]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm5, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 48], xmm2                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         r12, 0x40
 .under_4:
     cmp         r12, 0x20
     jb          .under_2
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm4		; AES: + k_0
-    vpxor       xmm3, xmm3, xmm4		; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 1
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 2
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 3
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 4
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 5
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 6
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 7
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 8
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm4		; AES: round 9
-    vaesenc     xmm3, xmm3, xmm4		; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]		; AES: k_10
-    vpxor       xmm5, xmm4, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm5		; AES: last round: the other text
-    vmovdqu     [rbp], xmm2			; AES: written
-    vpxor       xmm2, xmm4, [r9 + 16]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm3, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp + 16], xmm2		; AES: written
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
+    vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
+    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
+    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
+    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
+    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
+    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
+    vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm5, xmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    vpxor       xmm2, xmm4, [r9 + 16]               ; AES: k_Nr + text
+    vaesenclast xmm2, xmm3, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 16], xmm2                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         r12, 0x20
 .under_2:
     cmp         r12, 0x10
     jb          .under_1
-    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]	; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]		; AES: k_10
-    vpxor       xmm3, xmm3, [r9]		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp], xmm2			; AES: written
+    vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vpaddd      xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm3, xmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         r12, 0x10
 .under_1:
     cmp         r12, 0x00
     je          .written
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]		; AES: k_0
-    vpxor       xmm0, xmm0, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]		; AES: k_1
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]		; AES: k_2
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 9
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r12, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [r9]			; AES: bytes 0..7
-    vmovq       xmm3, [r9 + r12 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rcx			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [r9]			; AES: bytes 0..3
-    vmovd       xmm3, [r9 + r12 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rcx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, r12
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    vmovq       xmm2, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    vmovq       xmm3, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm4, rdx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         rdx, r12
-    sub         rdx, 0x01			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r - 1
-    vmovq       xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm5, rdx			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 544]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm0, xmm2		; AES: last round: the other text
-    vmovq       xmm0, r12			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm0, xmm0, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm2, xmm3, xmm0		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm0, xmm2                    ; AES: last round: the other text
+    vmovq       xmm0, r12                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm0, xmm0, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm2, xmm3, xmm0                    ; AES: zero-padded
     mov         rcx, r12
-    and         rcx, 0x08			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x08                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    vmovq       [rbp], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, r12
-    and         rcx, 0x04			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    vmovd       [rbp], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, r12
-    and         rcx, 0x02			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rbp], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r12, 0x01			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rbp], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
 .tag:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     vmovq       xmm0, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm2, r8
-    vpunpcklqdq xmm0, xmm0, xmm2		; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm1, xmm0		; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]		; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; lengths: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; lengths: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; lengths: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; lengths: LO += S
-    vpxor       xmm0, xmm2, xmm0		; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; lengths: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10	; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; lengths: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; lengths: + HI
-    vpxor       xmm0, xmm2, xmm0		; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]	; lengths: as in memory
-    vmovdqu     xmm1, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm1		; the tag
+    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
+    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_fold_q], 0x10  ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_byte_swap]  ; lengths: as in memory
+    vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm1                    ; the tag
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    vmovq       xmm1, [rax]			; bytes 0..7
-    vmovq       xmm2, [rax + r10 - 8]		; the last 8 bytes
+    vmovq       xmm1, [rax]                         ; bytes 0..7
+    vmovq       xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     vmovq       xmm3, rax
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .truncated
 .four:
-    vmovd       xmm1, [rax]			; the given tag
+    vmovd       xmm1, [rax]                         ; the given tag
 .truncated:
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vpxor       xmm0, xmm0, xmm1                    ; differences
     vmovq       xmm1, r10
     vpxor       xmm2, xmm2, xmm2
-    vpshufb     xmm1, xmm1, xmm2		; r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_positions]	; ones in bytes 0..r-1
-    vpand       xmm0, xmm0, xmm1		; zero-padded
+    vpshufb     xmm1, xmm1, xmm2                    ; r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_positions]  ; ones in bytes 0..r-1
+    vpand       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .compare
 .whole:
-    vmovdqu     xmm1, [rax]			; the given tag
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vmovdqu     xmm1, [rax]                         ; the given tag
+    vpxor       xmm0, xmm0, xmm1                    ; differences
 .compare:
     vpshufd     xmm1, xmm0, 0x4e
-    vpor        xmm0, xmm0, xmm1		; all differences
+    vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
     cmp         rax, 0x00
     je          .right
@@ -4178,7 +4178,7 @@ gcm128_avx_winograd_clmul1_x8_open:
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r13], xmm0			; zeros
+    vmovdqu     [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -4189,53 +4189,53 @@ gcm128_avx_winograd_clmul1_x8_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r13], xmm0			; zeros
+    vmovq       [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r13], xmm0			; zeros
+    vmovd       [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r13], xmm0, 0x00		; zeros
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r13], xmm0, 0x00		; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

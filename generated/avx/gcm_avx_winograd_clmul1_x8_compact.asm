@@ -76,64 +76,64 @@ global gcm_avx_winograd_clmul1_x8_compact_init:function (gcm_avx_winograd_clmul1
 align 32
 gcm_avx_winograd_clmul1_x8_compact_init:
     endbr64
-    vmovdqu     xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_rotated_word_3]	; rotated_word_3
-    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_word_3]	; word_3
+    vmovdqu     xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_rotated_word_3]  ; rotated_word_3
+    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_word_3]  ; word_3
     mov         r8, rdi
     lea         rax, [rel gcm_avx_winograd_clmul1_x8_compact_rcons]
     mov         ecx, 0x00
-    vmovdqu     xmm3, [rsi]			; k_0
+    vmovdqu     xmm3, [rsi]                         ; k_0
     cmp         rdx, 0x18
     je          .middle
     cmp         rdx, 0x20
     jae         .longest
 .shortest:
-    vmovdqu     [r8 + 432], xmm3		; k_i
+    vmovdqu     [r8 + 432], xmm3                    ; k_i
     add         r8, 0x10
-    vpshufb     xmm1, xmm3, xmm0		; RotWord
-    vaesenclast xmm1, xmm1, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm1, xmm3, xmm0                    ; RotWord
+    vaesenclast xmm1, xmm1, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxor       xmm2, xmm3, xmm2		; w_i + w_(i-1)
+    vpxor       xmm2, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm2, xmm1		; the next words
+    vpxor       xmm2, xmm2, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm2, xmm1                    ; the next words
     add         rcx, 0x10
     cmp         rcx, 0xa0
     jb          .shortest
 .after_shortest:
     jmp         .last
 .middle:
-    vmovdqu     xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_rotated_word_1]	; rotated_word_1
-    vmovdqu     xmm2, [rsi + 8]			; words 2 … 5
-    vpsrldq     xmm2, xmm2, 0x08		; words 4 and 5
+    vmovdqu     xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_rotated_word_1]  ; rotated_word_1
+    vmovdqu     xmm2, [rsi + 8]                     ; words 2 … 5
+    vpsrldq     xmm2, xmm2, 0x08                    ; words 4 and 5
 .two_steps:
-    vmovdqu     [r8 + 432], xmm3		; k_i
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx]		; SubWord + Rcon
+    vmovdqu     [r8 + 432], xmm3                    ; k_i
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpunpcklqdq xmm4, xmm2, xmm3		; two words of either step
-    vmovdqu     [r8 + 448], xmm4		; k_i
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpunpcklqdq xmm4, xmm2, xmm3                    ; two words of either step
+    vmovdqu     [r8 + 448], xmm4                    ; k_i
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpslldq     xmm5, xmm2, 0x04
     vpxor       xmm2, xmm2, xmm5
-    vpxor       xmm2, xmm2, xmm4		; the next two words
+    vpxor       xmm2, xmm2, xmm4                    ; the next two words
     vpshufd     xmm4, xmm3, 0x4e
-    vpunpcklqdq xmm4, xmm4, xmm2		; the last four words
-    vmovdqu     [r8 + 464], xmm4		; k_i
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx + 16]	; SubWord + Rcon
+    vpunpcklqdq xmm4, xmm4, xmm2                    ; the last four words
+    vmovdqu     [r8 + 464], xmm4                    ; k_i
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx + 16]        ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpslldq     xmm5, xmm2, 0x04
     vpxor       xmm2, xmm2, xmm5
-    vpxor       xmm2, xmm2, xmm4		; the next two words
+    vpxor       xmm2, xmm2, xmm4                    ; the next two words
     add         r8, 0x30
     add         rcx, 0x20
     cmp         rcx, 0x80
@@ -141,109 +141,109 @@ gcm_avx_winograd_clmul1_x8_compact_init:
 .after_two_steps:
     jmp         .last
 .longest:
-    vmovdqu     xmm2, [rsi + 16]		; k_1
+    vmovdqu     xmm2, [rsi + 16]                    ; k_1
 .even_and_odd:
-    vmovdqu     [r8 + 432], xmm3		; k_i
-    vmovdqu     [r8 + 448], xmm2		; k_i
+    vmovdqu     [r8 + 432], xmm3                    ; k_i
+    vmovdqu     [r8 + 448], xmm2                    ; k_i
     add         r8, 0x20
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpxor       xmm5, xmm5, xmm5
-    vaesenclast xmm4, xmm4, xmm5		; SubWord
+    vaesenclast xmm4, xmm4, xmm5                    ; SubWord
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
     add         rcx, 0x10
     cmp         rcx, 0x70
     jb          .even_and_odd
 .after_even_and_odd:
 .last:
-    vmovdqu     [r8 + 432], xmm3		; k_i
-    sub         r8, rdi				; place of k_Nr, from k_0
+    vmovdqu     [r8 + 432], xmm3                    ; k_i
+    sub         r8, rdi                             ; place of k_Nr, from k_0
     vmovq       xmm0, r8
-    vmovdqu     [rdi + 672], xmm0		; place of k_Nr
+    vmovdqu     [rdi + 672], xmm0                   ; place of k_Nr
     vpxor       xmm0, xmm0, xmm0
-    vmovdqu     xmm1, [rdi + 432]		; k_0
-    vpxor       xmm0, xmm0, xmm1		; + k_0
-    mov         eax, 0x10			; place of k_1, from k_0
-    vmovdqu     xmm1, [rdi + rax + 432]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu     xmm1, [rdi + 432]                   ; k_0
+    vpxor       xmm0, xmm0, xmm1                    ; + k_0
+    mov         eax, 0x10                           ; place of k_1, from k_0
+    vmovdqu     xmm1, [rdi + rax + 432]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x10
 .H:
-    vmovdqu     xmm1, [rdi + rax + 432]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
-    vmovdqu     xmm1, [rdi + rax + 448]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu     xmm1, [rdi + rax + 432]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
+    vmovdqu     xmm1, [rdi + rax + 448]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x20
     cmp         r8, rax
     ja          .H
 .after_H:
-    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q]	; fold_q
-    vmovdqu     xmm2, [rdi + rax + 432]		; k_i
-    vaesenclast xmm0, xmm0, xmm2		; H = E_K(0)
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; H
+    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q]  ; fold_q
+    vmovdqu     xmm2, [rdi + rax + 432]             ; k_i
+    vaesenclast xmm0, xmm0, xmm2                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; H
     vpshufd     xmm2, xmm0, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm1		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm3		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x10		; B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm1, 0x10		; B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; B_1: + HI
-    vpxor       xmm4, xmm6, xmm4		; B_1: RES = fold(LO) + HI
-    vpxor       xmm5, xmm5, xmm5		; B_1
-    mov         eax, 0x09			; B_1: registers
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm1                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x10              ; B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm1, 0x10              ; B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; B_1: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; B_1: RES = fold(LO) + HI
+    vpxor       xmm5, xmm5, xmm5                    ; B_1
+    mov         eax, 0x09                           ; B_1: registers
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .powers:
-    vpclmulqdq  xmm6, xmm0, xmm1, 0x10		; V_(i+1) = V_i·B_L: B0·Q'
-    vpshufd     xmm7, xmm0, 0x4e		; V_(i+1) = V_i·B_L: (B1, B0)
-    vpxor       xmm6, xmm6, xmm7		; V_(i+1) = V_i·B_L: fold B
-    vpunpcklqdq xmm7, xmm0, xmm6		; V_(i+1) = V_i·B_L: C1
-    vpunpckhqdq xmm6, xmm0, xmm6		; V_(i+1) = V_i·B_L: C2
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10		; V_(i+1) = V_i·B_L: C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm6, xmm6, 0x10		; V_(i+1) = V_i·B_L: C2[0]·C2[1]
-    vpclmulqdq  xmm10, xmm8, xmm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; V_(i+1) = V_i·B_L: + HI
-    vpxor       xmm8, xmm10, xmm8		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], xmm7		; V_(i+1) = V_i·B_L: C1
-    vmovdqu     [rdi + 272], xmm6		; V_(i+1) = V_i·B_L: C2
-    vpxor       xmm5, xmm8, xmm5		; V_(i+1) = V_i·B_L: R_i
-    vmovdqu     [rdi + 416], xmm5		; V_(i+1) = V_i·B_L: R
-    vpxor       xmm6, xmm0, xmm3		; V_(i+1) = V_i·B_L: T = A + C1
-    vpxor       xmm7, xmm0, xmm2		; V_(i+1) = V_i·B_L: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; V_(i+1) = V_i·B_L: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+1) = V_i·B_L: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+1) = V_i·B_L: U0·U1
-    vpxor       xmm6, xmm6, xmm0		; V_(i+1) = V_i·B_L: LO += S
-    vpxor       xmm0, xmm7, xmm0		; V_(i+1) = V_i·B_L: HI += S
-    vpxor       xmm0, xmm0, xmm4		; V_(i+1) = V_i·B_L: HI minus the key terms
-    vpclmulqdq  xmm7, xmm6, xmm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpxor       xmm0, xmm6, xmm0		; V_(i+1) = V_i·B_L: + HI
-    vpxor       xmm0, xmm7, xmm0		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    sub         rdi, 0x10			; V_(i+1) = V_i·B_L
-    sub         rax, 0x01			; V_(i+1) = V_i·B_L
+    vpclmulqdq  xmm6, xmm0, xmm1, 0x10              ; V_(i+1) = V_i·B_L: B0·Q'
+    vpshufd     xmm7, xmm0, 0x4e                    ; V_(i+1) = V_i·B_L: (B1, B0)
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+1) = V_i·B_L: fold B
+    vpunpcklqdq xmm7, xmm0, xmm6                    ; V_(i+1) = V_i·B_L: C1
+    vpunpckhqdq xmm6, xmm0, xmm6                    ; V_(i+1) = V_i·B_L: C2
+    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; V_(i+1) = V_i·B_L: C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm6, xmm6, 0x10              ; V_(i+1) = V_i·B_L: C2[0]·C2[1]
+    vpclmulqdq  xmm10, xmm8, xmm1, 0x10             ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; V_(i+1) = V_i·B_L: + HI
+    vpxor       xmm8, xmm10, xmm8                   ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], xmm7                   ; V_(i+1) = V_i·B_L: C1
+    vmovdqu     [rdi + 272], xmm6                   ; V_(i+1) = V_i·B_L: C2
+    vpxor       xmm5, xmm8, xmm5                    ; V_(i+1) = V_i·B_L: R_i
+    vmovdqu     [rdi + 416], xmm5                   ; V_(i+1) = V_i·B_L: R
+    vpxor       xmm6, xmm0, xmm3                    ; V_(i+1) = V_i·B_L: T = A + C1
+    vpxor       xmm7, xmm0, xmm2                    ; V_(i+1) = V_i·B_L: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_(i+1) = V_i·B_L: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_i·B_L: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+1) = V_i·B_L: U0·U1
+    vpxor       xmm6, xmm6, xmm0                    ; V_(i+1) = V_i·B_L: LO += S
+    vpxor       xmm0, xmm7, xmm0                    ; V_(i+1) = V_i·B_L: HI += S
+    vpxor       xmm0, xmm0, xmm4                    ; V_(i+1) = V_i·B_L: HI minus the key terms
+    vpclmulqdq  xmm7, xmm6, xmm1, 0x10              ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpxor       xmm0, xmm6, xmm0                    ; V_(i+1) = V_i·B_L: + HI
+    vpxor       xmm0, xmm7, xmm0                    ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    sub         rdi, 0x10                           ; V_(i+1) = V_i·B_L
+    sub         rax, 0x01                           ; V_(i+1) = V_i·B_L
     cmp         rax, 0x01
-    jae         .powers				; V_(i+1) = V_i·B_L
+    jae         .powers                             ; V_(i+1) = V_i·B_L
 .after_powers:
     ret
 .end:
@@ -256,309 +256,309 @@ global gcm_avx_winograd_clmul1_x8_compact_encrypt:function (gcm_avx_winograd_clm
 align 32
 gcm_avx_winograd_clmul1_x8_compact_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         eax, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         eax, 0x01                           ; how it was entered
 .entered:
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; X
-    vmovdqu     [rsp], xmm0			; spill
-    vmovdqu     xmm0, [rsi]			; counter block
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter, last word first
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X
+    vmovdqu     [rsp], xmm0                         ; spill
+    vmovdqu     xmm0, [rsi]                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .rest
-    mov         r11, rcx			; what is hashed
-    mov         r10, rax			; whether nothing is hashed yet
+    mov         r11, rcx                            ; what is hashed
+    mov         r10, rax                            ; whether nothing is hashed yet
     cmp         rax, 0x00
     je          .turn
     mov         r11, r8
     jmp         .turn
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         r10d, 0x00
 .turn:
-    vpshufb     xmm1, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm2, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm4, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm5, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm8, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vmovdqu     xmm9, [rdi + 432]		; k_0
-    vpxor       xmm1, xmm1, xmm9		; + k_0
-    vpxor       xmm2, xmm2, xmm9		; + k_0
-    vpxor       xmm3, xmm3, xmm9		; + k_0
-    vpxor       xmm4, xmm4, xmm9		; + k_0
-    vpxor       xmm5, xmm5, xmm9		; + k_0
-    vpxor       xmm6, xmm6, xmm9		; + k_0
-    vpxor       xmm7, xmm7, xmm9		; + k_0
-    vpxor       xmm8, xmm8, xmm9		; + k_0
+    vpshufb     xmm1, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm2, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm4, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm5, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm8, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vmovdqu     xmm9, [rdi + 432]                   ; k_0
+    vpxor       xmm1, xmm1, xmm9                    ; + k_0
+    vpxor       xmm2, xmm2, xmm9                    ; + k_0
+    vpxor       xmm3, xmm3, xmm9                    ; + k_0
+    vpxor       xmm4, xmm4, xmm9                    ; + k_0
+    vpxor       xmm5, xmm5, xmm9                    ; + k_0
+    vpxor       xmm6, xmm6, xmm9                    ; + k_0
+    vpxor       xmm7, xmm7, xmm9                    ; + k_0
+    vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm9, xmm9, xmm9
     vpxor       xmm10, xmm10, xmm10
     vpxor       xmm11, xmm11, xmm11
-    mov         ebx, 0x10			; place of k_1, from k_0
+    mov         ebx, 0x10                           ; place of k_1, from k_0
 .pairs:
-    vmovdqu     xmm12, [rdi + rbx + 432]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
-    vmovdqu     xmm12, [rdi + rbx + 448]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
+    vmovdqu     xmm12, [rdi + rbx + 432]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
+    vmovdqu     xmm12, [rdi + rbx + 448]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
     cmp         r10, 0x01
     je          .cipher_alone
-    vmovdqu     xmm12, [r11 + rbx + 16]		; C, bytes as in memory
-    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm13, [r11 + rbx + 32]		; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm14, xmm12, [rdi + rbx + 32]	; T = A + C1
-    vpxor       xmm15, xmm12, [rdi + rbx + 176]	; U = A + C2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm12		; S += it
-    vpxor       xmm10, xmm10, xmm14		; LO += it
-    vpxor       xmm11, xmm11, xmm15		; HI += it
-    vpxor       xmm12, xmm13, [rdi + rbx + 48]	; T = A + C1
-    vpxor       xmm14, xmm13, [rdi + rbx + 192]	; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm13		; S += it
-    vpxor       xmm10, xmm10, xmm12		; LO += it
-    vpxor       xmm11, xmm11, xmm14		; HI += it
+    vmovdqu     xmm12, [r11 + rbx + 16]             ; C, bytes as in memory
+    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm13, [r11 + rbx + 32]             ; C, bytes as in memory
+    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm14, xmm12, [rdi + rbx + 32]      ; T = A + C1
+    vpxor       xmm15, xmm12, [rdi + rbx + 176]     ; U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm12                   ; S += it
+    vpxor       xmm10, xmm10, xmm14                 ; LO += it
+    vpxor       xmm11, xmm11, xmm15                 ; HI += it
+    vpxor       xmm12, xmm13, [rdi + rbx + 48]      ; T = A + C1
+    vpxor       xmm14, xmm13, [rdi + rbx + 192]     ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm13                   ; S += it
+    vpxor       xmm10, xmm10, xmm12                 ; LO += it
+    vpxor       xmm11, xmm11, xmm14                 ; HI += it
 .cipher_alone:
     add         rbx, 0x20
     cmp         rbx, 0x70
     jb          .pairs
 .after_pairs:
-    vmovdqu     xmm12, [rdi + rbx + 432]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
+    vmovdqu     xmm12, [rdi + rbx + 432]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
     add         rbx, 0x10
     cmp         r10, 0x01
     je          .nothing_hashed
-    vmovdqu     xmm12, [r11]			; C, bytes as in memory
-    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm13, [r11 + 16]		; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm12, xmm12, [rsp]		; A = X + C
-    vpxor       xmm14, xmm13, [rdi + 32]	; T = A + C1
-    vpxor       xmm15, xmm13, [rdi + 176]	; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm13		; S += it
-    vpxor       xmm10, xmm10, xmm14		; LO += it
-    vpxor       xmm11, xmm11, xmm15		; HI += it
-    vpxor       xmm13, xmm12, [rdi + 16]	; T = A + C1
-    vpxor       xmm14, xmm12, [rdi + 160]	; U = A + C2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm12		; S += it
-    vpxor       xmm10, xmm10, xmm13		; LO += it
-    vpxor       xmm11, xmm11, xmm14		; HI += it
-    vpxor       xmm10, xmm10, xmm9		; LO += S
-    vpxor       xmm9, xmm11, xmm9		; HI += S
-    vpxor       xmm9, xmm9, [rdi + 304]		; HI minus the key terms
-    vpclmulqdq  xmm11, xmm10, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm10, xmm10, 0x4e		; (LO1, LO0)
-    vpxor       xmm9, xmm10, xmm9		; + HI
-    vpxor       xmm9, xmm11, xmm9		; RES = fold(LO) + HI
-    vmovdqu     [rsp], xmm9			; spill
+    vmovdqu     xmm12, [r11]                        ; C, bytes as in memory
+    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm13, [r11 + 16]                   ; C, bytes as in memory
+    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm12, xmm12, [rsp]                 ; A = X + C
+    vpxor       xmm14, xmm13, [rdi + 32]            ; T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 176]           ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm13                   ; S += it
+    vpxor       xmm10, xmm10, xmm14                 ; LO += it
+    vpxor       xmm11, xmm11, xmm15                 ; HI += it
+    vpxor       xmm13, xmm12, [rdi + 16]            ; T = A + C1
+    vpxor       xmm14, xmm12, [rdi + 160]           ; U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; A0·A1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm12                   ; S += it
+    vpxor       xmm10, xmm10, xmm13                 ; LO += it
+    vpxor       xmm11, xmm11, xmm14                 ; HI += it
+    vpxor       xmm10, xmm10, xmm9                  ; LO += S
+    vpxor       xmm9, xmm11, xmm9                   ; HI += S
+    vpxor       xmm9, xmm9, [rdi + 304]             ; HI minus the key terms
+    vpclmulqdq  xmm11, xmm10, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm10, xmm10, 0x4e                  ; (LO1, LO0)
+    vpxor       xmm9, xmm10, xmm9                   ; + HI
+    vpxor       xmm9, xmm11, xmm9                   ; RES = fold(LO) + HI
+    vmovdqu     [rsp], xmm9                         ; spill
     add         r11, 0x80
 .nothing_hashed:
-    mov         r10, [rdi + 672]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu     xmm9, [rdi + rbx + 432]		; k_i
-    vaesenc     xmm1, xmm1, xmm9		; round i
-    vaesenc     xmm2, xmm2, xmm9		; round i
-    vaesenc     xmm3, xmm3, xmm9		; round i
-    vaesenc     xmm4, xmm4, xmm9		; round i
-    vaesenc     xmm5, xmm5, xmm9		; round i
-    vaesenc     xmm6, xmm6, xmm9		; round i
-    vaesenc     xmm7, xmm7, xmm9		; round i
-    vaesenc     xmm8, xmm8, xmm9		; round i
-    vmovdqu     xmm9, [rdi + rbx + 448]		; k_i
-    vaesenc     xmm1, xmm1, xmm9		; round i
-    vaesenc     xmm2, xmm2, xmm9		; round i
-    vaesenc     xmm3, xmm3, xmm9		; round i
-    vaesenc     xmm4, xmm4, xmm9		; round i
-    vaesenc     xmm5, xmm5, xmm9		; round i
-    vaesenc     xmm6, xmm6, xmm9		; round i
-    vaesenc     xmm7, xmm7, xmm9		; round i
-    vaesenc     xmm8, xmm8, xmm9		; round i
+    vmovdqu     xmm9, [rdi + rbx + 432]             ; k_i
+    vaesenc     xmm1, xmm1, xmm9                    ; round i
+    vaesenc     xmm2, xmm2, xmm9                    ; round i
+    vaesenc     xmm3, xmm3, xmm9                    ; round i
+    vaesenc     xmm4, xmm4, xmm9                    ; round i
+    vaesenc     xmm5, xmm5, xmm9                    ; round i
+    vaesenc     xmm6, xmm6, xmm9                    ; round i
+    vaesenc     xmm7, xmm7, xmm9                    ; round i
+    vaesenc     xmm8, xmm8, xmm9                    ; round i
+    vmovdqu     xmm9, [rdi + rbx + 448]             ; k_i
+    vaesenc     xmm1, xmm1, xmm9                    ; round i
+    vaesenc     xmm2, xmm2, xmm9                    ; round i
+    vaesenc     xmm3, xmm3, xmm9                    ; round i
+    vaesenc     xmm4, xmm4, xmm9                    ; round i
+    vaesenc     xmm5, xmm5, xmm9                    ; round i
+    vaesenc     xmm6, xmm6, xmm9                    ; round i
+    vaesenc     xmm7, xmm7, xmm9                    ; round i
+    vaesenc     xmm8, xmm8, xmm9                    ; round i
     add         rbx, 0x20
     cmp         r10, rbx
     ja          .cipher
 .after_cipher:
-    vmovdqu     xmm9, [rdi + rbx + 432]		; k_i
-    vpxor       xmm10, xmm9, [rcx]		; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm10		; last round: the other text
-    vmovdqu     [r8], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 16]		; k_Nr + text
-    vaesenclast xmm1, xmm2, xmm1		; last round: the other text
-    vmovdqu     [r8 + 16], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 32]		; k_Nr + text
-    vaesenclast xmm1, xmm3, xmm1		; last round: the other text
-    vmovdqu     [r8 + 32], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 48]		; k_Nr + text
-    vaesenclast xmm1, xmm4, xmm1		; last round: the other text
-    vmovdqu     [r8 + 48], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 64]		; k_Nr + text
-    vaesenclast xmm1, xmm5, xmm1		; last round: the other text
-    vmovdqu     [r8 + 64], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 80]		; k_Nr + text
-    vaesenclast xmm1, xmm6, xmm1		; last round: the other text
-    vmovdqu     [r8 + 80], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 96]		; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1		; last round: the other text
-    vmovdqu     [r8 + 96], xmm1			; written
-    vpxor       xmm1, xmm9, [rcx + 112]		; k_Nr + text
-    vaesenclast xmm1, xmm8, xmm1		; last round: the other text
-    vmovdqu     [r8 + 112], xmm1		; written
-    add         rcx, 0x80			; next group
+    vmovdqu     xmm9, [rdi + rbx + 432]             ; k_i
+    vpxor       xmm10, xmm9, [rcx]                  ; k_Nr + text
+    vaesenclast xmm1, xmm1, xmm10                   ; last round: the other text
+    vmovdqu     [r8], xmm1                          ; written
+    vpxor       xmm1, xmm9, [rcx + 16]              ; k_Nr + text
+    vaesenclast xmm1, xmm2, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 16], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 32]              ; k_Nr + text
+    vaesenclast xmm1, xmm3, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 32], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 48]              ; k_Nr + text
+    vaesenclast xmm1, xmm4, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 48], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 64]              ; k_Nr + text
+    vaesenclast xmm1, xmm5, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 64], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 80]              ; k_Nr + text
+    vaesenclast xmm1, xmm6, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 80], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 96]              ; k_Nr + text
+    vaesenclast xmm1, xmm7, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 96], xmm1                     ; written
+    vpxor       xmm1, xmm9, [rcx + 112]             ; k_Nr + text
+    vaesenclast xmm1, xmm8, xmm1                    ; last round: the other text
+    vmovdqu     [r8 + 112], xmm1                    ; written
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .rest
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    mov         r10d, 0x10			; place of k_1, from k_0
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    mov         r10d, 0x10                          ; place of k_1, from k_0
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    vmovdqu     xmm4, [r11 + r10 + 16]		; C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm5, [r11 + r10 + 32]		; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm6, xmm4, [rdi + r10 + 32]	; T = A + C1
-    vpxor       xmm7, xmm4, [rdi + r10 + 176]	; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm4		; S += it
-    vpxor       xmm2, xmm2, xmm6		; LO += it
-    vpxor       xmm3, xmm3, xmm7		; HI += it
-    vpxor       xmm4, xmm5, [rdi + r10 + 48]	; T = A + C1
-    vpxor       xmm6, xmm5, [rdi + r10 + 192]	; U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm5		; S += it
-    vpxor       xmm2, xmm2, xmm4		; LO += it
-    vpxor       xmm3, xmm3, xmm6		; HI += it
+    vmovdqu     xmm4, [r11 + r10 + 16]              ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm5, [r11 + r10 + 32]              ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm6, xmm4, [rdi + r10 + 32]        ; T = A + C1
+    vpxor       xmm7, xmm4, [rdi + r10 + 176]       ; U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm2, xmm2, xmm6                    ; LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; HI += it
+    vpxor       xmm4, xmm5, [rdi + r10 + 48]        ; T = A + C1
+    vpxor       xmm6, xmm5, [rdi + r10 + 192]       ; U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm5                    ; S += it
+    vpxor       xmm2, xmm2, xmm4                    ; LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; HI += it
     add         r10, 0x20
     cmp         r10, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu     xmm4, [r11]			; C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm5, [r11 + 16]		; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm4, xmm4, [rsp]		; A = X + C
-    vpxor       xmm6, xmm5, [rdi + 32]		; T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm5		; S += it
-    vpxor       xmm2, xmm2, xmm6		; LO += it
-    vpxor       xmm3, xmm3, xmm7		; HI += it
-    vpxor       xmm5, xmm4, [rdi + 16]		; T = A + C1
-    vpxor       xmm6, xmm4, [rdi + 160]		; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm4		; S += it
-    vpxor       xmm2, xmm2, xmm5		; LO += it
-    vpxor       xmm3, xmm3, xmm6		; HI += it
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpxor       xmm1, xmm1, [rdi + 304]		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vmovdqu     [rsp], xmm1			; spill
+    vmovdqu     xmm4, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm5, [r11 + 16]                    ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm4, xmm4, [rsp]                   ; A = X + C
+    vpxor       xmm6, xmm5, [rdi + 32]              ; T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm5                    ; S += it
+    vpxor       xmm2, xmm2, xmm6                    ; LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; HI += it
+    vpxor       xmm5, xmm4, [rdi + 16]              ; T = A + C1
+    vpxor       xmm6, xmm4, [rdi + 160]             ; U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm2, xmm2, xmm5                    ; LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpxor       xmm1, xmm1, [rdi + 304]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp], xmm1                         ; spill
 .rest:
-    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_positions]	; positions
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_positions]  ; positions
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .hashed_all
     lea         r10, [r9 + 15]
     and         r10, -16
     lea         rbx, [rdi + 144]
     sub         rbx, r10
-    vmovdqu     xmm2, [rbx + 288]		; R: the key terms of all powers that are met
+    vmovdqu     xmm2, [rbx + 288]                   ; R: the key terms of all powers that are met
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vmovdqu     xmm7, [rdi + 432]		; k_0
-    vpxor       xmm6, xmm6, xmm7		; + k_0
-    mov         r11d, 0x10			; place of k_1, from k_0
-    vmovdqu     xmm7, [rdi + r11 + 432]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
+    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 432]                   ; k_0
+    vpxor       xmm6, xmm6, xmm7                    ; + k_0
+    mov         r11d, 0x10                          ; place of k_1, from k_0
+    vmovdqu     xmm7, [rdi + r11 + 432]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
     add         r11, 0x10
-    mov         r10, [rdi + 672]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
 .block_round:
-    vmovdqu     xmm7, [rdi + r11 + 432]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
-    vmovdqu     xmm7, [rdi + r11 + 448]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
+    vmovdqu     xmm7, [rdi + r11 + 432]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
+    vmovdqu     xmm7, [rdi + r11 + 448]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
     add         r11, 0x20
     cmp         r10, r11
     ja          .block_round
 .after_block_round:
-    vmovdqu     xmm7, [rdi + r11 + 432]		; k_i
-    vaesenclast xmm6, xmm6, xmm7		; keystream
+    vmovdqu     xmm7, [rdi + r11 + 432]             ; k_i
+    vaesenclast xmm6, xmm6, xmm7                    ; keystream
     cmp         r9, 0x10
     jb          .partial
-    vmovdqu     xmm7, [rcx]			; text
-    vpxor       xmm6, xmm7, xmm6		; the other text
-    vmovdqu     [r8], xmm6			; written
+    vmovdqu     xmm7, [rcx]                         ; text
+    vpxor       xmm6, xmm7, xmm6                    ; the other text
+    vmovdqu     [r8], xmm6                          ; written
     cmp         rax, 0x00
     je          .block_chosen
     vmovdqa     xmm7, xmm6
@@ -568,133 +568,133 @@ gcm_avx_winograd_clmul1_x8_compact_encrypt:
     vpxor       xmm7, xmm7, xmm7
     cmp         r9, 0x08
     jb          .partial_under8
-    vmovq       xmm7, [rcx]			; bytes 0..7
-    vmovq       xmm8, [rcx + r9 - 8]		; the last 8 bytes
+    vmovq       xmm7, [rcx]                         ; bytes 0..7
+    vmovq       xmm8, [rcx + r9 - 8]                ; the last 8 bytes
     mov         r10, r9
     shl         r10, 0x03
     sub         r10, 0x78
-    neg         r10				; 8·(15 - r) bits
+    neg         r10                                 ; 8·(15 - r) bits
     vmovq       xmm9, r10
-    vpsrlq      xmm8, xmm8, xmm9		; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8		; C_last, zero-padded
+    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
+    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         r9, 0x04
     jb          .partial_under4
-    vmovd       xmm7, [rcx]			; bytes 0..3
-    vmovd       xmm8, [rcx + r9 - 4]		; the last 4 bytes
+    vmovd       xmm7, [rcx]                         ; bytes 0..3
+    vmovd       xmm8, [rcx + r9 - 4]                ; the last 4 bytes
     mov         r10, r9
     shl         r10, 0x03
-    sub         r10, 0x20			; 8·(r - 4) bits
+    sub         r10, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm9, r10
-    vpsllq      xmm8, xmm8, xmm9		; into place
-    vpor        xmm7, xmm7, xmm8		; C_last, zero-padded
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         r11, r9
     shr         r11, 0x01
-    movzx       r10d, byte [rcx]		; byte 0
+    movzx       r10d, byte [rcx]                    ; byte 0
     vmovq       xmm7, r10
-    movzx       r10d, byte [rcx + r11]		; byte r >> 1
+    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
     vmovq       xmm8, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
     vmovq       xmm9, r11
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         r11, r9
     sub         r11, 0x01
-    movzx       r10d, byte [rcx + r11]		; byte r - 1
+    movzx       r10d, byte [rcx + r11]              ; byte r - 1
     vmovq       xmm9, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
     vmovq       xmm10, r11
-    vpsllq      xmm9, xmm9, xmm10		; into place
-    mov         r10d, 0x00			; no byte stays
+    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    mov         r10d, 0x00                          ; no byte stays
     vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9		; C_last, zero-padded
+    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
 .partial_padded:
-    vpxor       xmm6, xmm7, xmm6		; the other text
+    vpxor       xmm6, xmm7, xmm6                    ; the other text
     mov         r11, r8
     vmovdqa     xmm8, xmm6
     mov         r10, r9
     and         r10, 0x08
     cmp         r10, 0x00
     je          .partial_stored_8
-    vmovq       [r11], xmm8			; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08		; the bytes after them
+    vmovq       [r11], xmm8                         ; 8 of its bytes
+    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
     add         r11, 0x08
 .partial_stored_8:
     mov         r10, r9
     and         r10, 0x04
     cmp         r10, 0x00
     je          .partial_stored_4
-    vmovd       [r11], xmm8			; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04		; the bytes after them
+    vmovd       [r11], xmm8                         ; 4 of its bytes
+    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
     add         r11, 0x04
 .partial_stored_4:
     mov         r10, r9
     and         r10, 0x02
     cmp         r10, 0x00
     je          .partial_stored_2
-    vpextrw     word [r11], xmm8, 0x00		; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02		; the bytes after them
+    vpextrw     word [r11], xmm8, 0x00              ; 2 of its bytes
+    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
     add         r11, 0x02
 .partial_stored_2:
     mov         r10, r9
     and         r10, 0x01
     cmp         r10, 0x00
     je          .partial_stored_1
-    vpextrb     byte [r11], xmm8, 0x00		; 1 of its bytes
+    vpextrb     byte [r11], xmm8, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         rax, 0x00
     je          .partial_chosen
     vmovq       xmm7, r9
     vpxor       xmm8, xmm8, xmm8
-    vpshufb     xmm7, xmm7, xmm8		; r in every byte
-    vpcmpgtb    xmm7, xmm7, xmm1		; ones in bytes 0..r-1
-    vpand       xmm7, xmm6, xmm7		; zero-padded
+    vpshufb     xmm7, xmm7, xmm8                    ; r in every byte
+    vpcmpgtb    xmm7, xmm7, xmm1                    ; ones in bytes 0..r-1
+    vpand       xmm7, xmm6, xmm7                    ; zero-padded
 .partial_chosen:
     mov         r9d, 0x10
 .hashed:
-    vpshufb     xmm6, xmm7, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm6, xmm6, [rsp]		; A = X + C
-    vpxor       xmm7, xmm7, xmm7		; X counts once
-    vmovdqu     [rsp], xmm7			; spill
-    vpxor       xmm7, xmm6, [rbx]		; T = A + C1
-    vpxor       xmm8, xmm6, [rbx + 144]		; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; U0·U1
-    vpxor       xmm3, xmm3, xmm6		; S += it
-    vpxor       xmm4, xmm4, xmm7		; LO += it
-    vpxor       xmm5, xmm5, xmm8		; HI += it
-    add         rbx, 0x10			; the next powers
+    vpshufb     xmm6, xmm7, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm6, xmm6, [rsp]                   ; A = X + C
+    vpxor       xmm7, xmm7, xmm7                    ; X counts once
+    vmovdqu     [rsp], xmm7                         ; spill
+    vpxor       xmm7, xmm6, [rbx]                   ; T = A + C1
+    vpxor       xmm8, xmm6, [rbx + 144]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; S += it
+    vpxor       xmm4, xmm4, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    add         rbx, 0x10                           ; the next powers
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
     cmp         r9, 0x00
     jne         .block
 .after_block:
 .written:
-    vpxor       xmm1, xmm4, xmm3		; LO += S
-    vpxor       xmm3, xmm5, xmm3		; HI += S
-    vpxor       xmm2, xmm3, xmm2		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vmovdqu     [rsp], xmm1			; spill
+    vpxor       xmm1, xmm4, xmm3                    ; LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp], xmm1                         ; spill
 .hashed_all:
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm0			; counter block
-    vmovdqu     xmm0, [rsp]			; reload
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm0                         ; counter block
+    vmovdqu     xmm0, [rsp]                         ; reload
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    add         rsp, 0x10			; frame
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -706,9 +706,9 @@ global gcm_avx_winograd_clmul1_x8_compact_decrypt:function (gcm_avx_winograd_clm
 align 32
 gcm_avx_winograd_clmul1_x8_compact_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         eax, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         eax, 0x00                           ; how it was entered
     jmp         gcm_avx_winograd_clmul1_x8_compact_encrypt.entered
 .end:
 
@@ -720,17 +720,17 @@ global gcm_avx_winograd_clmul1_x8_compact_seal:function (gcm_avx_winograd_clmul1
 align 32
 gcm_avx_winograd_clmul1_x8_compact_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r14, [rsp + 80]			; len, from the stack
-    mov         r13, [rsp + 88]			; out, from the stack
-    mov         rax, [rsp + 96]			; tag, from the stack
-    mov         r10d, 0x00			; no parameter of this function
-    mov         r11d, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
+    mov         rax, [rsp + 96]                     ; tag, from the stack
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
     jmp         gcm_avx_winograd_clmul1_x8_compact_open.entered
 .end:
 
@@ -742,28 +742,28 @@ global gcm_avx_winograd_clmul1_x8_compact_open:function (gcm_avx_winograd_clmul1
 align 32
 gcm_avx_winograd_clmul1_x8_compact_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r14, [rsp + 80]			; len, from the stack
-    mov         r13, [rsp + 88]			; out, from the stack
-    mov         rax, [rsp + 96]			; tag, from the stack
-    mov         r10, [rsp + 104]		; tag_len, from the stack
-    mov         r11d, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
+    mov         rax, [rsp + 96]                     ; tag, from the stack
+    mov         r10, [rsp + 104]                    ; tag_len, from the stack
+    mov         r11d, 0x00                          ; how it was entered
 .entered:
     cmp         rdx, 0x00
     je          .refused
-    mov         rbx, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rbx
     ja          .refused
     cmp         r8, rbx
     ja          .refused
-    mov         rbx, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         rbx, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, rbx
     ja          .refused
     cmp         r11, 0x01
@@ -772,7 +772,7 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
     cmp         r10, 0x11
@@ -781,34 +781,34 @@ gcm_avx_winograd_clmul1_x8_compact_open:
 .begin:
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm0, [rsi]			; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1		; IV
-    vpor        xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_first_number]	; IV || 1
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vpor        xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     mov         r12, rdx
     vpxor       xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm1, [rsi]			; C, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 128]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 416]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 128]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 416]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         r12, 0x10
     cmp         r12, 0x10
     jae         .iv_whole
@@ -817,127 +817,127 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         r12, 0x00
     je          .iv_absorbed
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jb          .iv_under8
-    vmovq       xmm1, [rsi]			; bytes 0..7
-    vmovq       xmm2, [rsi + r12 - 8]		; the last 8 bytes
+    vmovq       xmm1, [rsi]                         ; bytes 0..7
+    vmovq       xmm2, [rsi + r12 - 8]               ; the last 8 bytes
     shl         r12, 0x03
     sub         r12, 0x78
-    neg         r12				; 8·(15 - r) bits
+    neg         r12                                 ; 8·(15 - r) bits
     vmovq       xmm3, r12
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         r12, 0x04
     jb          .iv_under4
-    vmovd       xmm1, [rsi]			; bytes 0..3
-    vmovd       xmm2, [rsi + r12 - 4]		; the last 4 bytes
+    vmovd       xmm1, [rsi]                         ; bytes 0..3
+    vmovd       xmm2, [rsi + r12 - 4]               ; the last 4 bytes
     shl         r12, 0x03
-    sub         r12, 0x20			; 8·(r - 4) bits
+    sub         r12, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm3, r12
-    vpsllq      xmm2, xmm2, xmm3		; into place
-    vpor        xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
+    vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbp, r12
     shr         rbp, 0x01
-    movzx       ebx, byte [rsi]			; byte 0
+    movzx       ebx, byte [rsi]                     ; byte 0
     vmovq       xmm1, rbx
-    movzx       ebx, byte [rsi + rbp]		; byte r >> 1
+    movzx       ebx, byte [rsi + rbp]               ; byte r >> 1
     vmovq       xmm2, rbx
     shl         rbp, 0x03
     vmovq       xmm3, rbp
-    vpsllq      xmm2, xmm2, xmm3		; into place
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
     sub         r12, 0x01
-    movzx       esi, byte [rsi + r12]		; byte r - 1
+    movzx       esi, byte [rsi + r12]               ; byte r - 1
     vmovq       xmm3, rsi
     shl         r12, 0x03
     vmovq       xmm4, r12
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     vpor        xmm1, xmm1, xmm2
-    vpor        xmm1, xmm1, xmm3		; C_last, zero-padded
+    vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 128]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 416]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 128]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 416]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .iv_absorbed:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
-    vpxor       xmm0, xmm0, xmm1		; A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 128]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 416]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; J_0
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + lengths
+    vpxor       xmm1, xmm0, [rdi + 128]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 416]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; J_0
 .iv_ready:
-    vmovdqu     xmm1, [rdi + 432]		; E_K(J_0): k_0
-    vpxor       xmm1, xmm0, xmm1		; E_K(J_0): + k_0
-    mov         esi, 0x10			; E_K(J_0): place of k_1, from k_0
-    vmovdqu     xmm2, [rdi + rsi + 432]		; E_K(J_0): k_i
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round i
-    add         rsi, 0x10			; E_K(J_0)
-    mov         rdx, [rdi + 672]		; E_K(J_0): place of k_Nr, from k_0
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm1, [rdi + 432]                   ; E_K(J_0): k_0
+    vpxor       xmm1, xmm0, xmm1                    ; E_K(J_0): + k_0
+    mov         esi, 0x10                           ; E_K(J_0): place of k_1, from k_0
+    vmovdqu     xmm2, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round i
+    add         rsi, 0x10                           ; E_K(J_0)
+    mov         rdx, [rdi + 672]                    ; E_K(J_0): place of k_Nr, from k_0
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .mask:
-    vmovdqu     xmm2, [rdi + rsi + 432]		; E_K(J_0): k_i
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round i
-    vmovdqu     xmm2, [rdi + rsi + 448]		; E_K(J_0): k_i
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round i
-    add         rsi, 0x20			; E_K(J_0)
+    vmovdqu     xmm2, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round i
+    vmovdqu     xmm2, [rdi + rsi + 448]             ; E_K(J_0): k_i
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round i
+    add         rsi, 0x20                           ; E_K(J_0)
     cmp         rdx, rsi
-    ja          .mask				; E_K(J_0)
+    ja          .mask                               ; E_K(J_0)
 .after_mask:
-    vmovdqu     xmm2, [rdi + rsi + 432]		; E_K(J_0): k_i
-    vaesenclast xmm1, xmm1, xmm2		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm1			; E_K(J_0), put aside
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter, last word first
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counter
+    vmovdqu     xmm2, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    vaesenclast xmm1, xmm1, xmm2                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm1                         ; E_K(J_0), put aside
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counter
     mov         rbx, r8
     vpxor       xmm1, xmm1, xmm1
-    vmovdqu     [rsp + 16], xmm1		; spill
+    vmovdqu     [rsp + 16], xmm1                    ; spill
     cmp         rbx, 0x10
     jb          .aad_short
 .aad_whole:
-    vmovdqu     xmm1, [rcx]			; C, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm2, [rsp + 16]		; reload
-    vpxor       xmm1, xmm2, xmm1		; A = X + C
-    vpxor       xmm2, xmm1, [rdi + 128]		; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpxor       xmm1, xmm1, [rdi + 416]		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vmovdqu     [rsp + 16], xmm1		; spill
-    add         rcx, 0x10			; the next block
+    vmovdqu     xmm1, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm2, [rsp + 16]                    ; reload
+    vpxor       xmm1, xmm2, xmm1                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 128]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpxor       xmm1, xmm1, [rdi + 416]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp + 16], xmm1                    ; spill
+    add         rcx, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_whole
@@ -946,573 +946,573 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     cmp         rbx, 0x00
     je          .aad_absorbed
     vpxor       xmm1, xmm1, xmm1
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .aad_under8
-    vmovq       xmm1, [rcx]			; bytes 0..7
-    vmovq       xmm2, [rcx + rbx - 8]		; the last 8 bytes
+    vmovq       xmm1, [rcx]                         ; bytes 0..7
+    vmovq       xmm2, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm3, rbx
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    vmovd       xmm1, [rcx]			; bytes 0..3
-    vmovd       xmm2, [rcx + rbx - 4]		; the last 4 bytes
+    vmovd       xmm1, [rcx]                         ; bytes 0..3
+    vmovd       xmm2, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm3, rbx
-    vpsllq      xmm2, xmm2, xmm3		; into place
-    vpor        xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
+    vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         rsi, rbx
     shr         rsi, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm1, rdx
-    movzx       edx, byte [rcx + rsi]		; byte r >> 1
+    movzx       edx, byte [rcx + rsi]               ; byte r >> 1
     vmovq       xmm2, rdx
     shl         rsi, 0x03
     vmovq       xmm3, rsi
-    vpsllq      xmm2, xmm2, xmm3		; into place
+    vpsllq      xmm2, xmm2, xmm3                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     vmovq       xmm3, rcx
     shl         rbx, 0x03
     vmovq       xmm4, rbx
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     vpor        xmm1, xmm1, xmm2
-    vpor        xmm1, xmm1, xmm3		; C_last, zero-padded
+    vpor        xmm1, xmm1, xmm3                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm2, [rsp + 16]		; reload
-    vpxor       xmm1, xmm2, xmm1		; A = X + C
-    vpxor       xmm2, xmm1, [rdi + 128]		; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpxor       xmm1, xmm1, [rdi + 416]		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vmovdqu     [rsp + 16], xmm1		; spill
+    vpshufb     xmm1, xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm2, [rsp + 16]                    ; reload
+    vpxor       xmm1, xmm2, xmm1                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 128]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpxor       xmm1, xmm1, [rdi + 416]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp + 16], xmm1                    ; spill
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
     cmp         rbp, 0x80
     jb          .rest
-    mov         rdx, r9				; what is hashed
-    mov         rcx, r11			; whether nothing is hashed yet
+    mov         rdx, r9                             ; what is hashed
+    mov         rcx, r11                            ; whether nothing is hashed yet
     cmp         r11, 0x00
     je          .turn
     mov         rdx, rbx
     jmp         .turn
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
-    vpshufb     xmm1, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm2, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm4, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm5, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vpshufb     xmm8, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
-    vmovdqu     xmm9, [rdi + 432]		; k_0
-    vpxor       xmm1, xmm1, xmm9		; + k_0
-    vpxor       xmm2, xmm2, xmm9		; + k_0
-    vpxor       xmm3, xmm3, xmm9		; + k_0
-    vpxor       xmm4, xmm4, xmm9		; + k_0
-    vpxor       xmm5, xmm5, xmm9		; + k_0
-    vpxor       xmm6, xmm6, xmm9		; + k_0
-    vpxor       xmm7, xmm7, xmm9		; + k_0
-    vpxor       xmm8, xmm8, xmm9		; + k_0
+    vpshufb     xmm1, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm2, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm4, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm5, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm7, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vpshufb     xmm8, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
+    vmovdqu     xmm9, [rdi + 432]                   ; k_0
+    vpxor       xmm1, xmm1, xmm9                    ; + k_0
+    vpxor       xmm2, xmm2, xmm9                    ; + k_0
+    vpxor       xmm3, xmm3, xmm9                    ; + k_0
+    vpxor       xmm4, xmm4, xmm9                    ; + k_0
+    vpxor       xmm5, xmm5, xmm9                    ; + k_0
+    vpxor       xmm6, xmm6, xmm9                    ; + k_0
+    vpxor       xmm7, xmm7, xmm9                    ; + k_0
+    vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm9, xmm9, xmm9
     vpxor       xmm10, xmm10, xmm10
     vpxor       xmm11, xmm11, xmm11
-    mov         esi, 0x10			; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         esi, 0x10                           ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    vmovdqu     xmm12, [rdi + rsi + 432]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
-    vmovdqu     xmm12, [rdi + rsi + 448]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
+    vmovdqu     xmm12, [rdi + rsi + 432]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
+    vmovdqu     xmm12, [rdi + rsi + 448]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
     cmp         rcx, 0x01
     je          short .cipher_alone
-    vmovdqu     xmm12, [rdx + rsi + 16]		; C, bytes as in memory
-    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm13, [rdx + rsi + 32]		; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm14, xmm12, [rdi + rsi + 32]	; T = A + C1
-    vpxor       xmm15, xmm12, [rdi + rsi + 176]	; U = A + C2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm12		; S += it
-    vpxor       xmm10, xmm10, xmm14		; LO += it
-    vpxor       xmm11, xmm11, xmm15		; HI += it
-    vpxor       xmm12, xmm13, [rdi + rsi + 48]	; T = A + C1
-    vpxor       xmm14, xmm13, [rdi + rsi + 192]	; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm13		; S += it
-    vpxor       xmm10, xmm10, xmm12		; LO += it
-    vpxor       xmm11, xmm11, xmm14		; HI += it
+    vmovdqu     xmm12, [rdx + rsi + 16]             ; C, bytes as in memory
+    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm13, [rdx + rsi + 32]             ; C, bytes as in memory
+    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm14, xmm12, [rdi + rsi + 32]      ; T = A + C1
+    vpxor       xmm15, xmm12, [rdi + rsi + 176]     ; U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm12                   ; S += it
+    vpxor       xmm10, xmm10, xmm14                 ; LO += it
+    vpxor       xmm11, xmm11, xmm15                 ; HI += it
+    vpxor       xmm12, xmm13, [rdi + rsi + 48]      ; T = A + C1
+    vpxor       xmm14, xmm13, [rdi + rsi + 192]     ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm13                   ; S += it
+    vpxor       xmm10, xmm10, xmm12                 ; LO += it
+    vpxor       xmm11, xmm11, xmm14                 ; HI += it
 .cipher_alone:
     add         rsi, 0x20
     cmp         rsi, 0x70
     jb          .pairs
 .after_pairs:
-    vmovdqu     xmm12, [rdi + rsi + 432]	; k_i
-    vaesenc     xmm1, xmm1, xmm12		; round i
-    vaesenc     xmm2, xmm2, xmm12		; round i
-    vaesenc     xmm3, xmm3, xmm12		; round i
-    vaesenc     xmm4, xmm4, xmm12		; round i
-    vaesenc     xmm5, xmm5, xmm12		; round i
-    vaesenc     xmm6, xmm6, xmm12		; round i
-    vaesenc     xmm7, xmm7, xmm12		; round i
-    vaesenc     xmm8, xmm8, xmm12		; round i
+    vmovdqu     xmm12, [rdi + rsi + 432]            ; k_i
+    vaesenc     xmm1, xmm1, xmm12                   ; round i
+    vaesenc     xmm2, xmm2, xmm12                   ; round i
+    vaesenc     xmm3, xmm3, xmm12                   ; round i
+    vaesenc     xmm4, xmm4, xmm12                   ; round i
+    vaesenc     xmm5, xmm5, xmm12                   ; round i
+    vaesenc     xmm6, xmm6, xmm12                   ; round i
+    vaesenc     xmm7, xmm7, xmm12                   ; round i
+    vaesenc     xmm8, xmm8, xmm12                   ; round i
     add         rsi, 0x10
     cmp         rcx, 0x01
     je          .nothing_hashed
-    vmovdqu     xmm12, [rdx]			; C, bytes as in memory
-    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm13, [rdx + 16]		; C, bytes as in memory
-    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm12, xmm12, [rsp + 16]	; A = X + C
-    vpxor       xmm14, xmm13, [rdi + 32]	; T = A + C1
-    vpxor       xmm15, xmm13, [rdi + 176]	; U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; A0·A1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; T0·T1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm13		; S += it
-    vpxor       xmm10, xmm10, xmm14		; LO += it
-    vpxor       xmm11, xmm11, xmm15		; HI += it
-    vpxor       xmm13, xmm12, [rdi + 16]	; T = A + C1
-    vpxor       xmm14, xmm12, [rdi + 160]	; U = A + C2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; A0·A1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; U0·U1
-    vpxor       xmm9, xmm9, xmm12		; S += it
-    vpxor       xmm10, xmm10, xmm13		; LO += it
-    vpxor       xmm11, xmm11, xmm14		; HI += it
-    vpxor       xmm10, xmm10, xmm9		; LO += S
-    vpxor       xmm9, xmm11, xmm9		; HI += S
-    vpxor       xmm9, xmm9, [rdi + 304]		; HI minus the key terms
-    vpclmulqdq  xmm11, xmm10, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm10, xmm10, 0x4e		; (LO1, LO0)
-    vpxor       xmm9, xmm10, xmm9		; + HI
-    vpxor       xmm9, xmm11, xmm9		; RES = fold(LO) + HI
-    vmovdqu     [rsp + 16], xmm9		; spill
+    vmovdqu     xmm12, [rdx]                        ; C, bytes as in memory
+    vpshufb     xmm12, xmm12, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm13, [rdx + 16]                   ; C, bytes as in memory
+    vpshufb     xmm13, xmm13, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm12, xmm12, [rsp + 16]            ; A = X + C
+    vpxor       xmm14, xmm13, [rdi + 32]            ; T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 176]           ; U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; A0·A1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm13                   ; S += it
+    vpxor       xmm10, xmm10, xmm14                 ; LO += it
+    vpxor       xmm11, xmm11, xmm15                 ; HI += it
+    vpxor       xmm13, xmm12, [rdi + 16]            ; T = A + C1
+    vpxor       xmm14, xmm12, [rdi + 160]           ; U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; A0·A1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm9, xmm9, xmm12                   ; S += it
+    vpxor       xmm10, xmm10, xmm13                 ; LO += it
+    vpxor       xmm11, xmm11, xmm14                 ; HI += it
+    vpxor       xmm10, xmm10, xmm9                  ; LO += S
+    vpxor       xmm9, xmm11, xmm9                   ; HI += S
+    vpxor       xmm9, xmm9, [rdi + 304]             ; HI minus the key terms
+    vpclmulqdq  xmm11, xmm10, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm10, xmm10, 0x4e                  ; (LO1, LO0)
+    vpxor       xmm9, xmm10, xmm9                   ; + HI
+    vpxor       xmm9, xmm11, xmm9                   ; RES = fold(LO) + HI
+    vmovdqu     [rsp + 16], xmm9                    ; spill
     add         rdx, 0x80
 .nothing_hashed:
-    mov         rcx, [rdi + 672]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu     xmm9, [rdi + rsi + 432]		; k_i
-    vaesenc     xmm1, xmm1, xmm9		; round i
-    vaesenc     xmm2, xmm2, xmm9		; round i
-    vaesenc     xmm3, xmm3, xmm9		; round i
-    vaesenc     xmm4, xmm4, xmm9		; round i
-    vaesenc     xmm5, xmm5, xmm9		; round i
-    vaesenc     xmm6, xmm6, xmm9		; round i
-    vaesenc     xmm7, xmm7, xmm9		; round i
-    vaesenc     xmm8, xmm8, xmm9		; round i
-    vmovdqu     xmm9, [rdi + rsi + 448]		; k_i
-    vaesenc     xmm1, xmm1, xmm9		; round i
-    vaesenc     xmm2, xmm2, xmm9		; round i
-    vaesenc     xmm3, xmm3, xmm9		; round i
-    vaesenc     xmm4, xmm4, xmm9		; round i
-    vaesenc     xmm5, xmm5, xmm9		; round i
-    vaesenc     xmm6, xmm6, xmm9		; round i
-    vaesenc     xmm7, xmm7, xmm9		; round i
-    vaesenc     xmm8, xmm8, xmm9		; round i
+    vmovdqu     xmm9, [rdi + rsi + 432]             ; k_i
+    vaesenc     xmm1, xmm1, xmm9                    ; round i
+    vaesenc     xmm2, xmm2, xmm9                    ; round i
+    vaesenc     xmm3, xmm3, xmm9                    ; round i
+    vaesenc     xmm4, xmm4, xmm9                    ; round i
+    vaesenc     xmm5, xmm5, xmm9                    ; round i
+    vaesenc     xmm6, xmm6, xmm9                    ; round i
+    vaesenc     xmm7, xmm7, xmm9                    ; round i
+    vaesenc     xmm8, xmm8, xmm9                    ; round i
+    vmovdqu     xmm9, [rdi + rsi + 448]             ; k_i
+    vaesenc     xmm1, xmm1, xmm9                    ; round i
+    vaesenc     xmm2, xmm2, xmm9                    ; round i
+    vaesenc     xmm3, xmm3, xmm9                    ; round i
+    vaesenc     xmm4, xmm4, xmm9                    ; round i
+    vaesenc     xmm5, xmm5, xmm9                    ; round i
+    vaesenc     xmm6, xmm6, xmm9                    ; round i
+    vaesenc     xmm7, xmm7, xmm9                    ; round i
+    vaesenc     xmm8, xmm8, xmm9                    ; round i
     add         rsi, 0x20
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    vmovdqu     xmm9, [rdi + rsi + 432]		; k_i
-    vpxor       xmm10, xmm9, [r9]		; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm10		; last round: the other text
-    vmovdqu     [rbx], xmm1			; written
-    vpxor       xmm1, xmm9, [r9 + 16]		; k_Nr + text
-    vaesenclast xmm1, xmm2, xmm1		; last round: the other text
-    vmovdqu     [rbx + 16], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 32]		; k_Nr + text
-    vaesenclast xmm1, xmm3, xmm1		; last round: the other text
-    vmovdqu     [rbx + 32], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 48]		; k_Nr + text
-    vaesenclast xmm1, xmm4, xmm1		; last round: the other text
-    vmovdqu     [rbx + 48], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 64]		; k_Nr + text
-    vaesenclast xmm1, xmm5, xmm1		; last round: the other text
-    vmovdqu     [rbx + 64], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 80]		; k_Nr + text
-    vaesenclast xmm1, xmm6, xmm1		; last round: the other text
-    vmovdqu     [rbx + 80], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 96]		; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1		; last round: the other text
-    vmovdqu     [rbx + 96], xmm1		; written
-    vpxor       xmm1, xmm9, [r9 + 112]		; k_Nr + text
-    vaesenclast xmm1, xmm8, xmm1		; last round: the other text
-    vmovdqu     [rbx + 112], xmm1		; written
-    add         r9, 0x80			; next group
+    vmovdqu     xmm9, [rdi + rsi + 432]             ; k_i
+    vpxor       xmm10, xmm9, [r9]                   ; k_Nr + text
+    vaesenclast xmm1, xmm1, xmm10                   ; last round: the other text
+    vmovdqu     [rbx], xmm1                         ; written
+    vpxor       xmm1, xmm9, [r9 + 16]               ; k_Nr + text
+    vaesenclast xmm1, xmm2, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 16], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 32]               ; k_Nr + text
+    vaesenclast xmm1, xmm3, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 32], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 48]               ; k_Nr + text
+    vaesenclast xmm1, xmm4, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 48], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 64]               ; k_Nr + text
+    vaesenclast xmm1, xmm5, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 64], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 80]               ; k_Nr + text
+    vaesenclast xmm1, xmm6, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 80], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 96]               ; k_Nr + text
+    vaesenclast xmm1, xmm7, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 96], xmm1                    ; written
+    vpxor       xmm1, xmm9, [r9 + 112]              ; k_Nr + text
+    vaesenclast xmm1, xmm8, xmm1                    ; last round: the other text
+    vmovdqu     [rbx + 112], xmm1                   ; written
+    add         r9, 0x80                            ; next group
     add         rbx, 0x80
     sub         rbp, 0x80
     cmp         rbp, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .rest
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    mov         ecx, 0x10			; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         ecx, 0x10                           ; place of k_1, from k_0
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    vmovdqu     xmm4, [rdx + rcx + 16]		; C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm5, [rdx + rcx + 32]		; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm6, xmm4, [rdi + rcx + 32]	; T = A + C1
-    vpxor       xmm7, xmm4, [rdi + rcx + 176]	; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm4		; S += it
-    vpxor       xmm2, xmm2, xmm6		; LO += it
-    vpxor       xmm3, xmm3, xmm7		; HI += it
-    vpxor       xmm4, xmm5, [rdi + rcx + 48]	; T = A + C1
-    vpxor       xmm6, xmm5, [rdi + rcx + 192]	; U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm5		; S += it
-    vpxor       xmm2, xmm2, xmm4		; LO += it
-    vpxor       xmm3, xmm3, xmm6		; HI += it
+    vmovdqu     xmm4, [rdx + rcx + 16]              ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm5, [rdx + rcx + 32]              ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm6, xmm4, [rdi + rcx + 32]        ; T = A + C1
+    vpxor       xmm7, xmm4, [rdi + rcx + 176]       ; U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm2, xmm2, xmm6                    ; LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; HI += it
+    vpxor       xmm4, xmm5, [rdi + rcx + 48]        ; T = A + C1
+    vpxor       xmm6, xmm5, [rdi + rcx + 192]       ; U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm5                    ; S += it
+    vpxor       xmm2, xmm2, xmm4                    ; LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; HI += it
     add         rcx, 0x20
     cmp         rcx, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu     xmm4, [rdx]			; C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vmovdqu     xmm5, [rdx + 16]		; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm4, xmm4, [rsp + 16]		; A = X + C
-    vpxor       xmm6, xmm5, [rdi + 32]		; T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm5		; S += it
-    vpxor       xmm2, xmm2, xmm6		; LO += it
-    vpxor       xmm3, xmm3, xmm7		; HI += it
-    vpxor       xmm5, xmm4, [rdi + 16]		; T = A + C1
-    vpxor       xmm6, xmm4, [rdi + 160]		; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm4		; S += it
-    vpxor       xmm2, xmm2, xmm5		; LO += it
-    vpxor       xmm3, xmm3, xmm6		; HI += it
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpxor       xmm1, xmm1, [rdi + 304]		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vmovdqu     [rsp + 16], xmm1		; spill
+    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vmovdqu     xmm5, [rdx + 16]                    ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm4, xmm4, [rsp + 16]              ; A = X + C
+    vpxor       xmm6, xmm5, [rdi + 32]              ; T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm5                    ; S += it
+    vpxor       xmm2, xmm2, xmm6                    ; LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; HI += it
+    vpxor       xmm5, xmm4, [rdi + 16]              ; T = A + C1
+    vpxor       xmm6, xmm4, [rdi + 160]             ; U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm2, xmm2, xmm5                    ; LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpxor       xmm1, xmm1, [rdi + 304]             ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp + 16], xmm1                    ; spill
 .rest:
-    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_positions]	; positions
+    vmovdqu     xmm1, [rel gcm_avx_winograd_clmul1_x8_compact_positions]  ; positions
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rsi, [rdi + 128]
     sub         rsi, rcx
-    vmovdqu     xmm2, [rsi + 288]		; R: the key terms of all powers that are met
+    vmovdqu     xmm2, [rsi + 288]                   ; R: the key terms of all powers that are met
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .written
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    vmovdqu     xmm7, [rdi + 432]		; k_0
-    vpxor       xmm6, xmm6, xmm7		; + k_0
-    mov         edx, 0x10			; place of k_1, from k_0
-    vmovdqu     xmm7, [rdi + rdx + 432]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
+    vpshufb     xmm6, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 432]                   ; k_0
+    vpxor       xmm6, xmm6, xmm7                    ; + k_0
+    mov         edx, 0x10                           ; place of k_1, from k_0
+    vmovdqu     xmm7, [rdi + rdx + 432]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
     add         rdx, 0x10
-    mov         rcx, [rdi + 672]		; place of k_Nr, from k_0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    vmovdqu     xmm7, [rdi + rdx + 432]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
-    vmovdqu     xmm7, [rdi + rdx + 448]		; k_i
-    vaesenc     xmm6, xmm6, xmm7		; round i
+    vmovdqu     xmm7, [rdi + rdx + 432]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
+    vmovdqu     xmm7, [rdi + rdx + 448]             ; k_i
+    vaesenc     xmm6, xmm6, xmm7                    ; round i
     add         rdx, 0x20
     cmp         rcx, rdx
     ja          .block_round
 .after_block_round:
-    vmovdqu     xmm7, [rdi + rdx + 432]		; k_i
-    vaesenclast xmm6, xmm6, xmm7		; keystream
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm7, [rdi + rdx + 432]             ; k_i
+    vaesenclast xmm6, xmm6, xmm7                    ; keystream
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .partial
-    vmovdqu     xmm7, [r9]			; text
-    vpxor       xmm6, xmm7, xmm6		; the other text
-    vmovdqu     [rbx], xmm6			; written
+    vmovdqu     xmm7, [r9]                          ; text
+    vpxor       xmm6, xmm7, xmm6                    ; the other text
+    vmovdqu     [rbx], xmm6                         ; written
     cmp         r11, 0x00
     je          .block_chosen
     vmovdqa     xmm7, xmm6
 .block_chosen:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .hashed
 .partial:
     vpxor       xmm7, xmm7, xmm7
     cmp         rbp, 0x08
     jb          .partial_under8
-    vmovq       xmm7, [r9]			; bytes 0..7
-    vmovq       xmm8, [r9 + rbp - 8]		; the last 8 bytes
+    vmovq       xmm7, [r9]                          ; bytes 0..7
+    vmovq       xmm8, [r9 + rbp - 8]                ; the last 8 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm9, rcx
-    vpsrlq      xmm8, xmm8, xmm9		; 8·(15 - r) bits
-    vpsrlq      xmm8, xmm8, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm7, xmm8		; C_last, zero-padded
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    vpsrlq      xmm8, xmm8, xmm9                    ; 8·(15 - r) bits
+    vpsrlq      xmm8, xmm8, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm7, xmm7, xmm8                    ; C_last, zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .partial_padded
 .partial_under8:
     cmp         rbp, 0x04
     jb          .partial_under4
-    vmovd       xmm7, [r9]			; bytes 0..3
-    vmovd       xmm8, [r9 + rbp - 4]		; the last 4 bytes
+    vmovd       xmm7, [r9]                          ; bytes 0..3
+    vmovd       xmm8, [r9 + rbp - 4]                ; the last 4 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9		; into place
-    vpor        xmm7, xmm7, xmm8		; C_last, zero-padded
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    vpor        xmm7, xmm7, xmm8                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         rdx, rbp
     shr         rdx, 0x01
-    movzx       ecx, byte [r9]			; byte 0
+    movzx       ecx, byte [r9]                      ; byte 0
     vmovq       xmm7, rcx
-    movzx       ecx, byte [r9 + rdx]		; byte r >> 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
     vmovq       xmm8, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     vmovq       xmm9, rdx
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         rdx, rbp
     sub         rdx, 0x01
-    movzx       ecx, byte [r9 + rdx]		; byte r - 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
     vmovq       xmm9, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     vmovq       xmm10, rdx
-    vpsllq      xmm9, xmm9, xmm10		; into place
-    mov         ecx, 0x00			; no byte stays
+    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm7, xmm7, xmm8
-    vpor        xmm7, xmm7, xmm9		; C_last, zero-padded
+    vpor        xmm7, xmm7, xmm9                    ; C_last, zero-padded
 .partial_padded:
-    vpxor       xmm6, xmm7, xmm6		; the other text
+    vpxor       xmm6, xmm7, xmm6                    ; the other text
     mov         rdx, rbx
     vmovdqa     xmm8, xmm6
     mov         rcx, rbp
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .partial_stored_8
-    vmovq       [rdx], xmm8			; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08		; the bytes after them
+    vmovq       [rdx], xmm8                         ; 8 of its bytes
+    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
     add         rdx, 0x08
 .partial_stored_8:
     mov         rcx, rbp
     and         rcx, 0x04
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_4
-    vmovd       [rdx], xmm8			; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04		; the bytes after them
+    vmovd       [rdx], xmm8                         ; 4 of its bytes
+    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
     add         rdx, 0x04
 .partial_stored_4:
     mov         rcx, rbp
     and         rcx, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_2
-    vpextrw     word [rdx], xmm8, 0x00		; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02		; the bytes after them
+    vpextrw     word [rdx], xmm8, 0x00              ; 2 of its bytes
+    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
     add         rdx, 0x02
 .partial_stored_2:
     mov         rcx, rbp
     and         rcx, 0x01
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .partial_stored_1
-    vpextrb     byte [rdx], xmm8, 0x00		; 1 of its bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         r11, 0x00
     je          .partial_chosen
     vmovq       xmm7, rbp
     vpxor       xmm8, xmm8, xmm8
-    vpshufb     xmm7, xmm7, xmm8		; r in every byte
-    vpcmpgtb    xmm7, xmm7, xmm1		; ones in bytes 0..r-1
-    vpand       xmm7, xmm6, xmm7		; zero-padded
+    vpshufb     xmm7, xmm7, xmm8                    ; r in every byte
+    vpcmpgtb    xmm7, xmm7, xmm1                    ; ones in bytes 0..r-1
+    vpand       xmm7, xmm6, xmm7                    ; zero-padded
 .partial_chosen:
     mov         ebp, 0x10
 .hashed:
-    vpshufb     xmm6, xmm7, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; C
-    vpxor       xmm6, xmm6, [rsp + 16]		; A = X + C
-    vpxor       xmm7, xmm7, xmm7		; X counts once
-    vmovdqu     [rsp + 16], xmm7		; spill
-    vpxor       xmm7, xmm6, [rsi]		; T = A + C1
-    vpxor       xmm8, xmm6, [rsi + 144]		; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; U0·U1
-    vpxor       xmm3, xmm3, xmm6		; S += it
-    vpxor       xmm4, xmm4, xmm7		; LO += it
-    vpxor       xmm5, xmm5, xmm8		; HI += it
-    add         rsi, 0x10			; the next powers
+    vpshufb     xmm6, xmm7, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; C
+    vpxor       xmm6, xmm6, [rsp + 16]              ; A = X + C
+    vpxor       xmm7, xmm7, xmm7                    ; X counts once
+    vmovdqu     [rsp + 16], xmm7                    ; spill
+    vpxor       xmm7, xmm6, [rsi]                   ; T = A + C1
+    vpxor       xmm8, xmm6, [rsi + 144]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; S += it
+    vpxor       xmm4, xmm4, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    add         rsi, 0x10                           ; the next powers
     add         r9, 0x10
     add         rbx, 0x10
     sub         rbp, 0x10
-    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]	; the next counters
+    vpaddd      xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_one]  ; the next counters
     cmp         rbp, 0x00
     jne         .block
 .after_block:
 .written:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     vmovq       xmm0, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm6, r8
-    vpunpcklqdq xmm0, xmm0, xmm6		; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm0, [rsp + 16]		; the lengths
-    vpxor       xmm6, xmm0, [rsi]		; T = A + C1
-    vpxor       xmm7, xmm0, [rsi + 144]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; U0·U1
-    vpxor       xmm3, xmm3, xmm0		; S += it
-    vpxor       xmm4, xmm4, xmm6		; LO += it
-    vpxor       xmm5, xmm5, xmm7		; HI += it
-    vpxor       xmm0, xmm4, xmm3		; LO += S
-    vpxor       xmm3, xmm5, xmm3		; HI += S
-    vpxor       xmm2, xmm3, xmm2		; HI minus the key terms
-    vpclmulqdq  xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm3, xmm0		; RES = fold(LO) + HI
-    vmovdqu     [rsp + 16], xmm0		; spill
-    vmovdqu     xmm0, [rsp + 16]		; reload
-    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]	; as in memory
-    vmovdqu     xmm2, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm2		; the tag
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    vpunpcklqdq xmm0, xmm0, xmm6                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm0, [rsp + 16]              ; the lengths
+    vpxor       xmm6, xmm0, [rsi]                   ; T = A + C1
+    vpxor       xmm7, xmm0, [rsi + 144]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm3, xmm3, xmm0                    ; S += it
+    vpxor       xmm4, xmm4, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    vpxor       xmm0, xmm4, xmm3                    ; LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; HI minus the key terms
+    vpclmulqdq  xmm3, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+    vmovdqu     [rsp + 16], xmm0                    ; spill
+    vmovdqu     xmm0, [rsp + 16]                    ; reload
+    vpshufb     xmm0, xmm0, [rel gcm_avx_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
+    vmovdqu     xmm2, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm2                    ; the tag
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .given
-    vmovdqu     [rax], xmm0			; tag
+    vmovdqu     [rax], xmm0                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .given:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    vmovq       xmm2, [rax]			; bytes 0..7
-    vmovq       xmm3, [rax + r10 - 8]		; the last 8 bytes
+    vmovq       xmm2, [rax]                         ; bytes 0..7
+    vmovq       xmm3, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     vmovq       xmm4, rax
-    vpsrlq      xmm3, xmm3, xmm4		; 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; C_last, zero-padded
+    vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .truncated
 .four:
-    vmovd       xmm2, [rax]			; the given tag
+    vmovd       xmm2, [rax]                         ; the given tag
 .truncated:
-    vpxor       xmm0, xmm0, xmm2		; differences
+    vpxor       xmm0, xmm0, xmm2                    ; differences
     vmovq       xmm2, r10
     vpxor       xmm3, xmm3, xmm3
-    vpshufb     xmm2, xmm2, xmm3		; r in every byte
-    vpcmpgtb    xmm1, xmm2, xmm1		; ones in bytes 0..r-1
-    vpand       xmm0, xmm0, xmm1		; zero-padded
+    vpshufb     xmm2, xmm2, xmm3                    ; r in every byte
+    vpcmpgtb    xmm1, xmm2, xmm1                    ; ones in bytes 0..r-1
+    vpand       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .compare
 .whole:
-    vmovdqu     xmm1, [rax]			; the given tag
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vmovdqu     xmm1, [rax]                         ; the given tag
+    vpxor       xmm0, xmm0, xmm1                    ; differences
 .compare:
     vpshufd     xmm1, xmm0, 0x4e
-    vpor        xmm0, xmm0, xmm1		; all differences
+    vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r13], xmm0			; zeros
+    vmovdqu     [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -1523,52 +1523,52 @@ gcm_avx_winograd_clmul1_x8_compact_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r13], xmm0			; zeros
+    vmovq       [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r13], xmm0			; zeros
+    vmovd       [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r13], xmm0, 0x00		; zeros
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r13], xmm0, 0x00		; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

@@ -52,21 +52,21 @@ global ghash_avx_karatsuba_clmul2_x1_init:function (ghash_avx_karatsuba_clmul2_x
 align 32
 ghash_avx_karatsuba_clmul2_x1_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx_karatsuba_clmul2_x1_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm0, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm0, xmm1		; B_1: S = B0 + B1
-    vmovdqu     [rdi], xmm0			; B_1: B
-    vmovdqu     [rdi + 16], xmm1		; B_1: S
-    ret						; B_1
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx_karatsuba_clmul2_x1_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm0, xmm1                    ; B_1: S = B0 + B1
+    vmovdqu     [rdi], xmm0                         ; B_1: B
+    vmovdqu     [rdi + 16], xmm1                    ; B_1: S
+    ret                                             ; B_1
 .end:
 
 ; void ghash_avx_karatsuba_clmul2_x1_mul(const void *table, uint8_t x[16])
@@ -77,30 +77,30 @@ global ghash_avx_karatsuba_clmul2_x1_mul:function (ghash_avx_karatsuba_clmul2_x1
 align 32
 ghash_avx_karatsuba_clmul2_x1_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi], 0x11		; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x00		; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 16], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm1, xmm0		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi], 0x11             ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x00             ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 16], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -112,121 +112,121 @@ global ghash_avx_karatsuba_clmul2_x1_update:function (ghash_avx_karatsuba_clmul2
 align 32
 ghash_avx_karatsuba_clmul2_x1_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    vmovdqu     xmm1, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; byte_swap
-    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul2_x1_fold_q]	; fold_q
+    vmovdqu     xmm1, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul2_x1_fold_q]  ; fold_q
 .group:
-    vmovdqu     xmm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm1		; C1·H^1: C
-    vpxor       xmm0, xmm3, xmm0		; C1·H^1: A = X + C
-    vpshufd     xmm3, xmm0, 0x4e		; C1·H^1: (A1, A0)
-    vpxor       xmm3, xmm3, xmm0		; C1·H^1: A0 + A1
-    vpclmulqdq  xmm4, xmm0, [rdi], 0x11		; C1·H^1: A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x00		; C1·H^1: A0·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00	; C1·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm3, xmm3, xmm0		; reduce: MI += LO
-    vpxor       xmm3, xmm3, xmm4		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm5, xmm3, 0x08		; reduce: MI1
-    vpxor       xmm4, xmm4, xmm5		; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; reduce: MI0·x^64
-    vpxor       xmm0, xmm0, xmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm3, xmm0		; reduce: fold LO
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x10		; reduce: Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm4		; reduce: + HI
-    vpxor       xmm0, xmm3, xmm0		; reduce: RES = fold(Y) + HI
-    add         rdx, 0x10			; next group
+    vmovdqu     xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^1: A = X + C
+    vpshufd     xmm3, xmm0, 0x4e                    ; C1·H^1: (A1, A0)
+    vpxor       xmm3, xmm3, xmm0                    ; C1·H^1: A0 + A1
+    vpclmulqdq  xmm4, xmm0, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00        ; C1·H^1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: MI += LO
+    vpxor       xmm3, xmm3, xmm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm5, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm4, xmm4, xmm5                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: fold LO
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm4                    ; reduce: + HI
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: RES = fold(Y) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm4, [rdx]			; bytes 0..7
-    vmovq       xmm5, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6		; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm4, [rdx]			; bytes 0..3
-    vmovd       xmm5, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
-    vpor        xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm5, rax
     shl         r8, 0x03
     vmovq       xmm6, r8
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, rax
     shl         rcx, 0x03
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6		; C_last, zero-padded
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm4, xmm4, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; C_last
-    vpxor       xmm0, xmm4, xmm0		; C·H: A = X + C; X counts once
-    vpshufd     xmm4, xmm0, 0x4e		; C·H: (A1, A0)
-    vpxor       xmm4, xmm4, xmm0		; C·H: A0 + A1
-    vpclmulqdq  xmm5, xmm0, [rdi], 0x11		; C·H: A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x00	; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       xmm3, xmm3, xmm5		; C·H: HI += it
-    vpxor       xmm1, xmm1, xmm0		; C·H: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C·H: MI += it
+    vpshufb     xmm4, xmm4, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; C_last
+    vpxor       xmm0, xmm4, xmm0                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm4, xmm0, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm4, xmm4, xmm0                    ; C·H: A0 + A1
+    vpclmulqdq  xmm5, xmm0, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x00        ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: HI += it
+    vpxor       xmm1, xmm1, xmm0                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C·H: MI += it
 .reduce:
-    vpxor       xmm0, xmm2, xmm1		; reduce: MI += LO
-    vpxor       xmm0, xmm0, xmm3		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm0, 0x08		; reduce: MI1
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; reduce: MI0·x^64
-    vpxor       xmm0, xmm1, xmm0		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; reduce: fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; reduce: + HI
-    vpxor       xmm0, xmm1, xmm0		; reduce: RES = fold(Y) + HI
+    vpxor       xmm0, xmm2, xmm1                    ; reduce: MI += LO
+    vpxor       xmm0, xmm0, xmm3                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm0, 0x08                    ; reduce: MI1
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x1_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -52,179 +52,179 @@ global ghash_avx_karatsuba_clmul2_x12_init:function (ghash_avx_karatsuba_clmul2_
 align 32
 ghash_avx_karatsuba_clmul2_x12_init:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; H
+    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm6, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm6, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm6, xmm1		; B_1: S = B0 + B1
-    vmovdqu     [rdi + 176], xmm6		; B_1: B
-    vmovdqu     [rdi + 368], xmm1		; B_1: S
-    vpshufd     xmm2, xmm6, 0x4e		; V_2 = V_1·B_1: (A1, A0)
-    vpxor       xmm2, xmm2, xmm6		; V_2 = V_1·B_1: A0 + A1
-    vpclmulqdq  xmm3, xmm6, xmm6, 0x11		; V_2 = V_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x00		; V_2 = V_1·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm2, xmm1, 0x00		; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm2, xmm2, xmm4		; V_2 = V_1·B_1: MI += LO
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm5, xmm2, 0x08		; V_2 = V_1·B_1: MI1
-    vpxor       xmm3, xmm3, xmm5		; V_2 = V_1·B_1: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08		; V_2 = V_1·B_1: MI0·x^64
-    vpxor       xmm2, xmm4, xmm2		; V_2 = V_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm4, xmm2		; V_2 = V_1·B_1: fold LO
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10		; V_2 = V_1·B_1: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_2 = V_1·B_1: (Y1, Y0)
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm4, xmm2		; V_2 = V_1·B_1: RES = fold(Y) + HI
-    vpshufd     xmm2, xmm7, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm7, xmm2		; V_2 = V_1·B_1: S = B0 + B1
-    vmovdqu     [rdi + 160], xmm7		; V_2 = V_1·B_1: B
-    vmovdqu     [rdi + 352], xmm2		; V_2 = V_1·B_1: S
-    vpshufd     xmm3, xmm7, 0x4e		; V_3 = V_2·B_1: (A1, A0)
-    vpxor       xmm3, xmm3, xmm7		; V_3 = V_2·B_1: A0 + A1
-    vpclmulqdq  xmm4, xmm7, xmm6, 0x11		; V_3 = V_2·B_1: A1·B1
-    vpclmulqdq  xmm5, xmm7, xmm6, 0x00		; V_3 = V_2·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x00		; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm5		; V_3 = V_2·B_1: MI += LO
-    vpxor       xmm1, xmm1, xmm4		; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; V_3 = V_2·B_1: MI1
-    vpxor       xmm3, xmm4, xmm3		; V_3 = V_2·B_1: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; V_3 = V_2·B_1: MI0·x^64
-    vpxor       xmm1, xmm5, xmm1		; V_3 = V_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm1, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm4, xmm1		; V_3 = V_2·B_1: fold LO
-    vpclmulqdq  xmm4, xmm1, xmm0, 0x10		; V_3 = V_2·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_3 = V_2·B_1: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: + HI
-    vpxor       xmm5, xmm4, xmm1		; V_3 = V_2·B_1: RES = fold(Y) + HI
-    vpshufd     xmm1, xmm5, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm5, xmm1		; V_3 = V_2·B_1: S = B0 + B1
-    vmovdqu     [rdi + 144], xmm5		; V_3 = V_2·B_1: B
-    vmovdqu     [rdi + 336], xmm1		; V_3 = V_2·B_1: S
-    vpshufd     xmm1, xmm7, 0x4e		; V_4 = V_2·B_2: (A1, A0)
-    vpxor       xmm1, xmm1, xmm7		; V_4 = V_2·B_2: A0 + A1
-    vpclmulqdq  xmm3, xmm7, xmm7, 0x11		; V_4 = V_2·B_2: A1·B1
-    vpclmulqdq  xmm4, xmm7, xmm7, 0x00		; V_4 = V_2·B_2: A0·B0
-    vpclmulqdq  xmm1, xmm1, xmm2, 0x00		; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm4		; V_4 = V_2·B_2: MI += LO
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; V_4 = V_2·B_2: MI1
-    vpxor       xmm2, xmm3, xmm2		; V_4 = V_2·B_2: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; V_4 = V_2·B_2: MI0·x^64
-    vpxor       xmm1, xmm4, xmm1		; V_4 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; V_4 = V_2·B_2: fold LO
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm1, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(Y) + HI
-    vpshufd     xmm2, xmm1, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm2, xmm1, xmm2		; V_4 = V_2·B_2: S = B0 + B1
-    vmovdqu     [rdi + 128], xmm1		; V_4 = V_2·B_2: B
-    vmovdqu     [rdi + 320], xmm2		; V_4 = V_2·B_2: S
-    vmovdqa     xmm3, xmm1			; V_4 = V_2·B_2
-    mov         eax, 0x02			; V_4 = V_2·B_2: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm6, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm6, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm6, xmm1                    ; B_1: S = B0 + B1
+    vmovdqu     [rdi + 176], xmm6                   ; B_1: B
+    vmovdqu     [rdi + 368], xmm1                   ; B_1: S
+    vpshufd     xmm2, xmm6, 0x4e                    ; V_2 = V_1·B_1: (A1, A0)
+    vpxor       xmm2, xmm2, xmm6                    ; V_2 = V_1·B_1: A0 + A1
+    vpclmulqdq  xmm3, xmm6, xmm6, 0x11              ; V_2 = V_1·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm6, xmm6, 0x00              ; V_2 = V_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm2, xmm1, 0x00              ; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm2, xmm2, xmm4                    ; V_2 = V_1·B_1: MI += LO
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm5, xmm2, 0x08                    ; V_2 = V_1·B_1: MI1
+    vpxor       xmm3, xmm3, xmm5                    ; V_2 = V_1·B_1: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; V_2 = V_1·B_1: MI0·x^64
+    vpxor       xmm2, xmm4, xmm2                    ; V_2 = V_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm4, xmm2                    ; V_2 = V_1·B_1: fold LO
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (Y1, Y0)
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm4, xmm2                    ; V_2 = V_1·B_1: RES = fold(Y) + HI
+    vpshufd     xmm2, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm7, xmm2                    ; V_2 = V_1·B_1: S = B0 + B1
+    vmovdqu     [rdi + 160], xmm7                   ; V_2 = V_1·B_1: B
+    vmovdqu     [rdi + 352], xmm2                   ; V_2 = V_1·B_1: S
+    vpshufd     xmm3, xmm7, 0x4e                    ; V_3 = V_2·B_1: (A1, A0)
+    vpxor       xmm3, xmm3, xmm7                    ; V_3 = V_2·B_1: A0 + A1
+    vpclmulqdq  xmm4, xmm7, xmm6, 0x11              ; V_3 = V_2·B_1: A1·B1
+    vpclmulqdq  xmm5, xmm7, xmm6, 0x00              ; V_3 = V_2·B_1: A0·B0
+    vpclmulqdq  xmm1, xmm3, xmm1, 0x00              ; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm5                    ; V_3 = V_2·B_1: MI += LO
+    vpxor       xmm1, xmm1, xmm4                    ; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; V_3 = V_2·B_1: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; V_3 = V_2·B_1: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; V_3 = V_2·B_1: MI0·x^64
+    vpxor       xmm1, xmm5, xmm1                    ; V_3 = V_2·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm4, xmm1                    ; V_3 = V_2·B_1: fold LO
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x10              ; V_3 = V_2·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm5, xmm4, xmm1                    ; V_3 = V_2·B_1: RES = fold(Y) + HI
+    vpshufd     xmm1, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm5, xmm1                    ; V_3 = V_2·B_1: S = B0 + B1
+    vmovdqu     [rdi + 144], xmm5                   ; V_3 = V_2·B_1: B
+    vmovdqu     [rdi + 336], xmm1                   ; V_3 = V_2·B_1: S
+    vpshufd     xmm1, xmm7, 0x4e                    ; V_4 = V_2·B_2: (A1, A0)
+    vpxor       xmm1, xmm1, xmm7                    ; V_4 = V_2·B_2: A0 + A1
+    vpclmulqdq  xmm3, xmm7, xmm7, 0x11              ; V_4 = V_2·B_2: A1·B1
+    vpclmulqdq  xmm4, xmm7, xmm7, 0x00              ; V_4 = V_2·B_2: A0·B0
+    vpclmulqdq  xmm1, xmm1, xmm2, 0x00              ; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm4                    ; V_4 = V_2·B_2: MI += LO
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; V_4 = V_2·B_2: MI1
+    vpxor       xmm2, xmm3, xmm2                    ; V_4 = V_2·B_2: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; V_4 = V_2·B_2: MI0·x^64
+    vpxor       xmm1, xmm4, xmm1                    ; V_4 = V_2·B_2: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: fold LO
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(Y) + HI
+    vpshufd     xmm2, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm2, xmm1, xmm2                    ; V_4 = V_2·B_2: S = B0 + B1
+    vmovdqu     [rdi + 128], xmm1                   ; V_4 = V_2·B_2: B
+    vmovdqu     [rdi + 320], xmm2                   ; V_4 = V_2·B_2: S
+    vmovdqa     xmm3, xmm1                          ; V_4 = V_2·B_2
+    mov         eax, 0x02                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpshufd     xmm4, xmm6, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
-    vpxor       xmm4, xmm4, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
-    vpclmulqdq  xmm8, xmm6, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  xmm6, xmm6, xmm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  xmm4, xmm4, xmm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: MI += LO
-    vpxor       xmm4, xmm4, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm9, xmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxor       xmm8, xmm8, xmm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm6, xmm4		; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm6, xmm4		; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm4, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm6, xmm6, xmm4		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     xmm4, xmm7, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    vpxor       xmm4, xmm4, xmm7		; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
-    vpclmulqdq  xmm8, xmm7, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  xmm7, xmm7, xmm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  xmm4, xmm4, xmm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm7		; V_(i+2) = V_(i+2-s)·B_sL: MI += LO
-    vpxor       xmm4, xmm4, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm9, xmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxor       xmm8, xmm8, xmm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm7, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm7, xmm4, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm7, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpclmulqdq  xmm7, xmm4, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm4, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm7, xmm7, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     xmm4, xmm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    vpxor       xmm4, xmm4, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
-    vpclmulqdq  xmm8, xmm5, xmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  xmm4, xmm4, xmm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: MI += LO
-    vpxor       xmm4, xmm4, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm9, xmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxor       xmm8, xmm8, xmm9		; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm5, xmm4		; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm5, xmm4		; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
-    vpxor       xmm4, xmm4, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm5, xmm5, xmm4		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     xmm4, xmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
-    vpxor       xmm4, xmm4, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
-    vpclmulqdq  xmm8, xmm3, xmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  xmm3, xmm3, xmm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  xmm4, xmm4, xmm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: MI += LO
-    vpxor       xmm4, xmm4, xmm8		; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm9, xmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxor       xmm8, xmm8, xmm9		; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxor       xmm3, xmm3, xmm4		; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
-    vpxor       xmm3, xmm3, xmm8		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm3, xmm4, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     xmm4, xmm6, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm4, xmm6, xmm4		; entries of V_(i+1): S = B0 + B1
-    vmovdqu     [rdi + 176], xmm6		; entries of V_(i+1): B
-    vmovdqu     [rdi + 368], xmm4		; entries of V_(i+1): S
-    vpshufd     xmm4, xmm7, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm4, xmm7, xmm4		; entries of V_(i+2): S = B0 + B1
-    vmovdqu     [rdi + 160], xmm7		; entries of V_(i+2): B
-    vmovdqu     [rdi + 352], xmm4		; entries of V_(i+2): S
-    vpshufd     xmm4, xmm5, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm4, xmm5, xmm4		; entries of V_(i+3): S = B0 + B1
-    vmovdqu     [rdi + 144], xmm5		; entries of V_(i+3): B
-    vmovdqu     [rdi + 336], xmm4		; entries of V_(i+3): S
-    vpshufd     xmm4, xmm3, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm4, xmm3, xmm4		; entries of V_(i+4): S = B0 + B1
-    vmovdqu     [rdi + 128], xmm3		; entries of V_(i+4): B
-    vmovdqu     [rdi + 320], xmm4		; entries of V_(i+4): S
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpshufd     xmm4, xmm6, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
+    vpclmulqdq  xmm8, xmm6, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  xmm6, xmm6, xmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  xmm4, xmm4, xmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: MI += LO
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm9, xmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpxor       xmm8, xmm8, xmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm6, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     xmm4, xmm7, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    vpclmulqdq  xmm8, xmm7, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  xmm7, xmm7, xmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  xmm4, xmm4, xmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: MI += LO
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm9, xmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpxor       xmm8, xmm8, xmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm7, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
+    vpclmulqdq  xmm7, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     xmm4, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    vpclmulqdq  xmm8, xmm5, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  xmm5, xmm5, xmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  xmm4, xmm4, xmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: MI += LO
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm9, xmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpxor       xmm8, xmm8, xmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm5, xmm5, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     xmm4, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
+    vpxor       xmm4, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
+    vpclmulqdq  xmm8, xmm3, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  xmm3, xmm3, xmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  xmm4, xmm4, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: MI += LO
+    vpxor       xmm4, xmm4, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm9, xmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpxor       xmm8, xmm8, xmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpxor       xmm3, xmm3, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     xmm4, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm4, xmm6, xmm4                    ; entries of V_(i+1): S = B0 + B1
+    vmovdqu     [rdi + 176], xmm6                   ; entries of V_(i+1): B
+    vmovdqu     [rdi + 368], xmm4                   ; entries of V_(i+1): S
+    vpshufd     xmm4, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm4, xmm7, xmm4                    ; entries of V_(i+2): S = B0 + B1
+    vmovdqu     [rdi + 160], xmm7                   ; entries of V_(i+2): B
+    vmovdqu     [rdi + 352], xmm4                   ; entries of V_(i+2): S
+    vpshufd     xmm4, xmm5, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm4, xmm5, xmm4                    ; entries of V_(i+3): S = B0 + B1
+    vmovdqu     [rdi + 144], xmm5                   ; entries of V_(i+3): B
+    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+3): S
+    vpshufd     xmm4, xmm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm4, xmm3, xmm4                    ; entries of V_(i+4): S = B0 + B1
+    vmovdqu     [rdi + 128], xmm3                   ; entries of V_(i+4): B
+    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+4): S
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -240,30 +240,30 @@ global ghash_avx_karatsuba_clmul2_x12_mul:function (ghash_avx_karatsuba_clmul2_x
 align 32
 ghash_avx_karatsuba_clmul2_x12_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 368], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm1, xmm0		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 368], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -275,174 +275,174 @@ global ghash_avx_karatsuba_clmul2_x12_update:function (ghash_avx_karatsuba_clmul
 align 32
 ghash_avx_karatsuba_clmul2_x12_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 368], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm1, xmm0		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 368], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul2_x12_byte_swap]  ; byte_swap
     cmp         rcx, 0xc0
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]	; fold_q
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul2_x12_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     xmm3, [rdx + 32]		; C3·H^10: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C3·H^10: C
-    vpshufd     xmm4, xmm3, 0x4e		; C3·H^10: (A1, A0)
-    vpxor       xmm4, xmm4, xmm3		; C3·H^10: A0 + A1
-    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x11	; C3·H^10: A1·B1
-    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00	; C3·H^10: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 224], 0x00	; C3·H^10: (A0 + A1)·(B0 + B1)
-    vmovdqu     xmm6, [rdx + 48]		; C4·H^9: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C4·H^9: C
-    vpshufd     xmm7, xmm6, 0x4e		; C4·H^9: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6		; C4·H^9: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x11	; C4·H^9: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x00	; C4·H^9: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 240], 0x00	; C4·H^9: (A0 + A1)·(B0 + B1)
-    vmovdqu     xmm9, [rdx + 64]		; C5·H^8: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C5·H^8: C
-    vpshufd     xmm10, xmm9, 0x4e		; C5·H^8: (A1, A0)
-    vpxor       xmm10, xmm10, xmm9		; C5·H^8: A0 + A1
-    vpclmulqdq  xmm11, xmm9, [rdi + 64], 0x11	; C5·H^8: A1·B1
-    vpclmulqdq  xmm9, xmm9, [rdi + 64], 0x00	; C5·H^8: A0·B0
-    vpclmulqdq  xmm10, xmm10, [rdi + 256], 0x00	; C5·H^8: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8		; C5·H^8: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C5·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^8: MI += it
-    vmovdqu     xmm6, [rdx + 80]		; C6·H^7: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C6·H^7: C
-    vpshufd     xmm7, xmm6, 0x4e		; C6·H^7: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6		; C6·H^7: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x11	; C6·H^7: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x00	; C6·H^7: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 272], 0x00	; C6·H^7: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm11		; C6·H^7: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C6·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^7: MI += it
-    vmovdqu     xmm9, [rdx + 96]		; C7·H^6: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C7·H^6: C
-    vpshufd     xmm10, xmm9, 0x4e		; C7·H^6: (A1, A0)
-    vpxor       xmm10, xmm10, xmm9		; C7·H^6: A0 + A1
-    vpclmulqdq  xmm11, xmm9, [rdi + 96], 0x11	; C7·H^6: A1·B1
-    vpclmulqdq  xmm9, xmm9, [rdi + 96], 0x00	; C7·H^6: A0·B0
-    vpclmulqdq  xmm10, xmm10, [rdi + 288], 0x00	; C7·H^6: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8		; C7·H^6: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C7·H^6: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^6: MI += it
-    vmovdqu     xmm6, [rdx + 112]		; C8·H^5: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C8·H^5: C
-    vpshufd     xmm7, xmm6, 0x4e		; C8·H^5: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6		; C8·H^5: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x11	; C8·H^5: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x00	; C8·H^5: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x00	; C8·H^5: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm11		; C8·H^5: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C8·H^5: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^5: MI += it
-    vmovdqu     xmm9, [rdx + 128]		; C9·H^4: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C9·H^4: C
-    vpshufd     xmm10, xmm9, 0x4e		; C9·H^4: (A1, A0)
-    vpxor       xmm10, xmm10, xmm9		; C9·H^4: A0 + A1
-    vpclmulqdq  xmm11, xmm9, [rdi + 128], 0x11	; C9·H^4: A1·B1
-    vpclmulqdq  xmm9, xmm9, [rdi + 128], 0x00	; C9·H^4: A0·B0
-    vpclmulqdq  xmm10, xmm10, [rdi + 320], 0x00	; C9·H^4: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8		; C9·H^4: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C9·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C9·H^4: MI += it
-    vmovdqu     xmm6, [rdx + 144]		; C10·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C10·H^3: C
-    vpshufd     xmm7, xmm6, 0x4e		; C10·H^3: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6		; C10·H^3: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 144], 0x11	; C10·H^3: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 144], 0x00	; C10·H^3: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 336], 0x00	; C10·H^3: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm11		; C10·H^3: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C10·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C10·H^3: MI += it
-    vmovdqu     xmm9, [rdx + 160]		; C11·H^2: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C11·H^2: C
-    vpshufd     xmm10, xmm9, 0x4e		; C11·H^2: (A1, A0)
-    vpxor       xmm10, xmm10, xmm9		; C11·H^2: A0 + A1
-    vpclmulqdq  xmm11, xmm9, [rdi + 160], 0x11	; C11·H^2: A1·B1
-    vpclmulqdq  xmm9, xmm9, [rdi + 160], 0x00	; C11·H^2: A0·B0
-    vpclmulqdq  xmm10, xmm10, [rdi + 352], 0x00	; C11·H^2: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8		; C11·H^2: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C11·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C11·H^2: MI += it
-    vmovdqu     xmm6, [rdx + 176]		; C12·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C12·H^1: C
-    vpshufd     xmm7, xmm6, 0x4e		; C12·H^1: (A1, A0)
-    vpxor       xmm7, xmm7, xmm6		; C12·H^1: A0 + A1
-    vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x11	; C12·H^1: A1·B1
-    vpclmulqdq  xmm6, xmm6, [rdi + 176], 0x00	; C12·H^1: A0·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 368], 0x00	; C12·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm11		; C12·H^1: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C12·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C12·H^1: MI += it
-    vmovdqu     xmm9, [rdx + 16]		; C2·H^11: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C2·H^11: C
-    vpshufd     xmm10, xmm9, 0x4e		; C2·H^11: (A1, A0)
-    vpxor       xmm10, xmm10, xmm9		; C2·H^11: A0 + A1
-    vpclmulqdq  xmm11, xmm9, [rdi + 16], 0x11	; C2·H^11: A1·B1
-    vpclmulqdq  xmm9, xmm9, [rdi + 16], 0x00	; C2·H^11: A0·B0
-    vpclmulqdq  xmm10, xmm10, [rdi + 208], 0x00	; C2·H^11: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm8		; C2·H^11: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C2·H^11: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^11: MI += it
-    vmovdqu     xmm6, [rdx]			; C1·H^12: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C1·H^12: C
-    vpxor       xmm1, xmm6, xmm1		; C1·H^12: A = X + C
-    vpshufd     xmm6, xmm1, 0x4e		; C1·H^12: (A1, A0)
-    vpxor       xmm6, xmm6, xmm1		; C1·H^12: A0 + A1
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x11		; C1·H^12: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C1·H^12: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00	; C1·H^12: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm11		; C1·H^12: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^12: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^12: MI += it
-    vpxor       xmm5, xmm5, xmm7		; C1·H^12: HI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^12: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^12: MI += it
-    vpxor       xmm3, xmm3, xmm1		; reduce: MI += LO
-    vpxor       xmm3, xmm3, xmm5		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm4, xmm3, 0x08		; reduce: MI1
-    vpxor       xmm4, xmm5, xmm4		; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; reduce: MI0·x^64
-    vpxor       xmm1, xmm1, xmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; reduce: fold LO
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x10		; reduce: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm4		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(Y) + HI
-    add         rdx, 0xc0			; next group
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^10: C
+    vpshufd     xmm4, xmm3, 0x4e                    ; C3·H^10: (A1, A0)
+    vpxor       xmm4, xmm4, xmm3                    ; C3·H^10: A0 + A1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x11        ; C3·H^10: A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00        ; C3·H^10: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 224], 0x00       ; C3·H^10: (A0 + A1)·(B0 + B1)
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C4·H^9: C
+    vpshufd     xmm7, xmm6, 0x4e                    ; C4·H^9: (A1, A0)
+    vpxor       xmm7, xmm7, xmm6                    ; C4·H^9: A0 + A1
+    vpclmulqdq  xmm8, xmm6, [rdi + 48], 0x11        ; C4·H^9: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x00        ; C4·H^9: A0·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 240], 0x00       ; C4·H^9: (A0 + A1)·(B0 + B1)
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^8: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C5·H^8: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C5·H^8: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 64], 0x11       ; C5·H^8: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 64], 0x00        ; C5·H^8: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 256], 0x00     ; C5·H^8: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C5·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^8: MI += it
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C6·H^7: C
+    vpshufd     xmm7, xmm6, 0x4e                    ; C6·H^7: (A1, A0)
+    vpxor       xmm7, xmm7, xmm6                    ; C6·H^7: A0 + A1
+    vpclmulqdq  xmm8, xmm6, [rdi + 80], 0x11        ; C6·H^7: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x00        ; C6·H^7: A0·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 272], 0x00       ; C6·H^7: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^7: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^7: MI += it
+    vmovdqu     xmm9, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C7·H^6: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C7·H^6: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C7·H^6: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 96], 0x11       ; C7·H^6: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 96], 0x00        ; C7·H^6: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 288], 0x00     ; C7·H^6: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C7·H^6: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^6: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^6: MI += it
+    vmovdqu     xmm6, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C8·H^5: C
+    vpshufd     xmm7, xmm6, 0x4e                    ; C8·H^5: (A1, A0)
+    vpxor       xmm7, xmm7, xmm6                    ; C8·H^5: A0 + A1
+    vpclmulqdq  xmm8, xmm6, [rdi + 112], 0x11       ; C8·H^5: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x00       ; C8·H^5: A0·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 304], 0x00       ; C8·H^5: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^5: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^5: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^5: MI += it
+    vmovdqu     xmm9, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C9·H^4: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C9·H^4: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C9·H^4: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 128], 0x11      ; C9·H^4: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 128], 0x00       ; C9·H^4: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 320], 0x00     ; C9·H^4: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C9·H^4: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C9·H^4: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C9·H^4: MI += it
+    vmovdqu     xmm6, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C10·H^3: C
+    vpshufd     xmm7, xmm6, 0x4e                    ; C10·H^3: (A1, A0)
+    vpxor       xmm7, xmm7, xmm6                    ; C10·H^3: A0 + A1
+    vpclmulqdq  xmm8, xmm6, [rdi + 144], 0x11       ; C10·H^3: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 144], 0x00       ; C10·H^3: A0·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 336], 0x00       ; C10·H^3: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C10·H^3: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C10·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C10·H^3: MI += it
+    vmovdqu     xmm9, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C11·H^2: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C11·H^2: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C11·H^2: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 160], 0x11      ; C11·H^2: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 160], 0x00       ; C11·H^2: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 352], 0x00     ; C11·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C11·H^2: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C11·H^2: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C11·H^2: MI += it
+    vmovdqu     xmm6, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C12·H^1: C
+    vpshufd     xmm7, xmm6, 0x4e                    ; C12·H^1: (A1, A0)
+    vpxor       xmm7, xmm7, xmm6                    ; C12·H^1: A0 + A1
+    vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x11       ; C12·H^1: A1·B1
+    vpclmulqdq  xmm6, xmm6, [rdi + 176], 0x00       ; C12·H^1: A0·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 368], 0x00       ; C12·H^1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C12·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C12·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C12·H^1: MI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^11: C
+    vpshufd     xmm10, xmm9, 0x4e                   ; C2·H^11: (A1, A0)
+    vpxor       xmm10, xmm10, xmm9                  ; C2·H^11: A0 + A1
+    vpclmulqdq  xmm11, xmm9, [rdi + 16], 0x11       ; C2·H^11: A1·B1
+    vpclmulqdq  xmm9, xmm9, [rdi + 16], 0x00        ; C2·H^11: A0·B0
+    vpclmulqdq  xmm10, xmm10, [rdi + 208], 0x00     ; C2·H^11: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^11: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^11: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^11: MI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^12: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^12: A = X + C
+    vpshufd     xmm6, xmm1, 0x4e                    ; C1·H^12: (A1, A0)
+    vpxor       xmm6, xmm6, xmm1                    ; C1·H^12: A0 + A1
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00       ; C1·H^12: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^12: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^12: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^12: MI += it
+    vpxor       xmm5, xmm5, xmm7                    ; C1·H^12: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^12: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^12: MI += it
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: MI += LO
+    vpxor       xmm3, xmm3, xmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm4, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm4, xmm5, xmm4                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: fold LO
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(Y) + HI
+    add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
     jae         .group
@@ -453,42 +453,42 @@ ghash_avx_karatsuba_clmul2_x12_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 192]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu     xmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0		; C·H^m: C
-    vpxor       xmm1, xmm2, xmm1		; C·H^m: A = X + C
-    vpshufd     xmm2, xmm1, 0x4e		; C·H^m: (A1, A0)
-    vpxor       xmm3, xmm2, xmm1		; C·H^m: A0 + A1
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  xmm2, xmm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 192], 0x00	; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpshufd     xmm2, xmm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxor       xmm3, xmm2, xmm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 192], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0		; C·H^i: C
-    vpshufd     xmm6, xmm5, 0x4e		; C·H^i: (A1, A0)
-    vpxor       xmm6, xmm6, xmm5		; C·H^i: A0 + A1
-    vpclmulqdq  xmm7, xmm5, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm5, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5		; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpshufd     xmm6, xmm5, 0x4e                    ; C·H^i: (A1, A0)
+    vpxor       xmm6, xmm6, xmm5                    ; C·H^i: A0 + A1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 192], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -497,77 +497,77 @@ ghash_avx_karatsuba_clmul2_x12_update:
     je          .reduce
 .rest:
     vpxor       xmm5, xmm5, xmm5
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0		; C_last
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpshufd     xmm5, xmm1, 0x4e		; C·H: (A1, A0)
-    vpxor       xmm5, xmm5, xmm1		; C·H: A0 + A1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x11		; C·H: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 192], 0x00	; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm6		; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm1		; C·H: LO += it
-    vpxor       xmm3, xmm3, xmm5		; C·H: MI += it
+    vpshufb     xmm5, xmm5, xmm0                    ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm5, xmm1, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm5, xmm5, xmm1                    ; C·H: A0 + A1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 192], 0x00       ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: MI += it
 .reduce:
-    vpxor       xmm1, xmm3, xmm2		; reduce: MI += LO
-    vpxor       xmm1, xmm1, xmm4		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; reduce: MI1
-    vpxor       xmm3, xmm4, xmm3		; reduce: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; reduce: MI0·x^64
-    vpxor       xmm1, xmm2, xmm1		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; reduce: fold LO
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm3		; reduce: + HI
-    vpxor       xmm1, xmm2, xmm1		; reduce: RES = fold(Y) + HI
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: MI += LO
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; reduce: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: fold LO
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul2_x12_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

@@ -55,45 +55,45 @@ global ghash_avx_karatsuba_clmul3_x2_init:function (ghash_avx_karatsuba_clmul3_x
 align 32
 ghash_avx_karatsuba_clmul3_x2_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm0, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm0, xmm1		; B_1: S = B0 + B1
-    vmovdqu     [rdi + 16], xmm0		; B_1: B
-    vmovdqu     [rdi + 48], xmm1		; B_1: S
-    vpshufd     xmm2, xmm0, 0x4e		; V_2 = V_1·B_1: (A1, A0)
-    vpxor       xmm2, xmm2, xmm0		; V_2 = V_1·B_1: A0 + A1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11		; V_2 = V_1·B_1: A1·B1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x00		; V_2 = V_1·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00		; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; V_2 = V_1·B_1: MI += LO
-    vpxor       xmm1, xmm1, xmm3		; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; V_2 = V_1·B_1: MI1
-    vpxor       xmm2, xmm3, xmm2		; V_2 = V_1·B_1: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; V_2 = V_1·B_1: MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; V_2 = V_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10	; V_2 = V_1·B_1: Q'·LO0
-    vpslldq     xmm1, xmm1, 0x08		; V_2 = V_1·B_1: (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm1		; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00	; V_2 = V_1·B_1: (x^64 + Q')·LO0
-    vpsrldq     xmm1, xmm1, 0x04		; V_2 = V_1·B_1: into place
-    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01	; V_2 = V_1·B_1: (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04		; V_2 = V_1·B_1: into place
-    vpxor       xmm0, xmm0, xmm1		; V_2 = V_1·B_1: (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm2		; V_2 = V_1·B_1: RES
-    vpshufd     xmm1, xmm0, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm1, xmm0, xmm1		; V_2 = V_1·B_1: S = B0 + B1
-    vmovdqu     [rdi], xmm0			; V_2 = V_1·B_1: B
-    vmovdqu     [rdi + 32], xmm1		; V_2 = V_1·B_1: S
-    ret						; V_2 = V_1·B_1
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm0, xmm1                    ; B_1: S = B0 + B1
+    vmovdqu     [rdi + 16], xmm0                    ; B_1: B
+    vmovdqu     [rdi + 48], xmm1                    ; B_1: S
+    vpshufd     xmm2, xmm0, 0x4e                    ; V_2 = V_1·B_1: (A1, A0)
+    vpxor       xmm2, xmm2, xmm0                    ; V_2 = V_1·B_1: A0 + A1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; V_2 = V_1·B_1: A1·B1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x00              ; V_2 = V_1·B_1: A0·B0
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; V_2 = V_1·B_1: MI += LO
+    vpxor       xmm1, xmm1, xmm3                    ; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; V_2 = V_1·B_1: MI1
+    vpxor       xmm2, xmm3, xmm2                    ; V_2 = V_1·B_1: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; V_2 = V_1·B_1: MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; V_2 = V_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10  ; V_2 = V_1·B_1: Q'·LO0
+    vpslldq     xmm1, xmm1, 0x08                    ; V_2 = V_1·B_1: (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00  ; V_2 = V_1·B_1: (x^64 + Q')·LO0
+    vpsrldq     xmm1, xmm1, 0x04                    ; V_2 = V_1·B_1: into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01  ; V_2 = V_1·B_1: (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; V_2 = V_1·B_1: into place
+    vpxor       xmm0, xmm0, xmm1                    ; V_2 = V_1·B_1: (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm2                    ; V_2 = V_1·B_1: RES
+    vpshufd     xmm1, xmm0, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm1, xmm0, xmm1                    ; V_2 = V_1·B_1: S = B0 + B1
+    vmovdqu     [rdi], xmm0                         ; V_2 = V_1·B_1: B
+    vmovdqu     [rdi + 32], xmm1                    ; V_2 = V_1·B_1: S
+    ret                                             ; V_2 = V_1·B_1
 .end:
 
 ; void ghash_avx_karatsuba_clmul3_x2_mul(const void *table, uint8_t x[16])
@@ -104,32 +104,32 @@ global ghash_avx_karatsuba_clmul3_x2_mul:function (ghash_avx_karatsuba_clmul3_x2
 align 32
 ghash_avx_karatsuba_clmul3_x2_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10	; Q'·LO0
-    vpslldq     xmm1, xmm1, 0x08		; (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00	; (x^64 + Q')·LO0
-    vpsrldq     xmm1, xmm1, 0x04		; into place
-    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01	; (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04		; into place
-    vpxor       xmm0, xmm0, xmm1		; (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm2		; RES
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10  ; Q'·LO0
+    vpslldq     xmm1, xmm1, 0x08                    ; (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00  ; (x^64 + Q')·LO0
+    vpsrldq     xmm1, xmm1, 0x04                    ; into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01  ; (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; into place
+    vpxor       xmm0, xmm0, xmm1                    ; (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm2                    ; RES
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -141,89 +141,89 @@ global ghash_avx_karatsuba_clmul3_x2_update:function (ghash_avx_karatsuba_clmul3
 align 32
 ghash_avx_karatsuba_clmul3_x2_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10	; Q'·LO0
-    vpslldq     xmm1, xmm1, 0x08		; (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00	; (x^64 + Q')·LO0
-    vpsrldq     xmm1, xmm1, 0x04		; into place
-    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01	; (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04		; into place
-    vpxor       xmm0, xmm0, xmm1		; (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm2		; RES
-    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10  ; Q'·LO0
+    vpslldq     xmm1, xmm1, 0x08                    ; (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00  ; (x^64 + Q')·LO0
+    vpsrldq     xmm1, xmm1, 0x04                    ; into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01  ; (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; into place
+    vpxor       xmm0, xmm0, xmm1                    ; (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm2                    ; RES
+    vpshufb     xmm0, xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ghash_avx_karatsuba_clmul3_x2_byte_swap]  ; byte_swap
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul3_x2_fold_p]	; fold_p
+    vmovdqu     xmm2, [rel ghash_avx_karatsuba_clmul3_x2_fold_p]  ; fold_p
 .group:
-    vmovdqu     xmm3, [rdx + 16]		; C2·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C2·H^1: C
-    vpshufd     xmm4, xmm3, 0x4e		; C2·H^1: (A1, A0)
-    vpxor       xmm4, xmm4, xmm3		; C2·H^1: A0 + A1
-    vpclmulqdq  xmm5, xmm3, [rdi + 16], 0x11	; C2·H^1: A1·B1
-    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00	; C2·H^1: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 48], 0x00	; C2·H^1: (A0 + A1)·(B0 + B1)
-    vmovdqu     xmm6, [rdx]			; C1·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C1·H^2: C
-    vpxor       xmm1, xmm6, xmm1		; C1·H^2: A = X + C
-    vpshufd     xmm6, xmm1, 0x4e		; C1·H^2: (A1, A0)
-    vpxor       xmm6, xmm6, xmm1		; C1·H^2: A0 + A1
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x11		; C1·H^2: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C1·H^2: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00	; C1·H^2: (A0 + A1)·(B0 + B1)
-    vpxor       xmm5, xmm5, xmm7		; C1·H^2: HI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^2: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^2: MI += it
-    vpxor       xmm3, xmm3, xmm1		; reduce: MI += LO
-    vpxor       xmm3, xmm3, xmm5		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm4, xmm3, 0x08		; reduce: MI1
-    vpxor       xmm4, xmm5, xmm4		; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; reduce: MI0·x^64
-    vpxor       xmm1, xmm1, xmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x01		; reduce: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08		; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm3		; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x00		; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04		; reduce: into place
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x10		; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04		; reduce: into place
-    vpxor       xmm1, xmm1, xmm3		; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm4		; reduce: RES
-    add         rdx, 0x20			; next group
+    vmovdqu     xmm3, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C2·H^1: C
+    vpshufd     xmm4, xmm3, 0x4e                    ; C2·H^1: (A1, A0)
+    vpxor       xmm4, xmm4, xmm3                    ; C2·H^1: A0 + A1
+    vpclmulqdq  xmm5, xmm3, [rdi + 16], 0x11        ; C2·H^1: A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 16], 0x00        ; C2·H^1: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 48], 0x00        ; C2·H^1: (A0 + A1)·(B0 + B1)
+    vmovdqu     xmm6, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^2: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^2: A = X + C
+    vpshufd     xmm6, xmm1, 0x4e                    ; C1·H^2: (A1, A0)
+    vpxor       xmm6, xmm6, xmm1                    ; C1·H^2: A0 + A1
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00        ; C1·H^2: (A0 + A1)·(B0 + B1)
+    vpxor       xmm5, xmm5, xmm7                    ; C1·H^2: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^2: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^2: MI += it
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: MI += LO
+    vpxor       xmm3, xmm3, xmm5                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm4, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm4, xmm5, xmm4                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x01              ; reduce: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x00              ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x10              ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: RES
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm2, xmm2, xmm2
@@ -231,33 +231,33 @@ ghash_avx_karatsuba_clmul3_x2_update:
     vpxor       xmm4, xmm4, xmm4
     jmp         .rest
 .first:
-    vmovdqu     xmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0		; C·H^m: C
-    vpxor       xmm1, xmm2, xmm1		; C·H^m: A = X + C
-    vpshufd     xmm2, xmm1, 0x4e		; C·H^m: (A1, A0)
-    vpxor       xmm3, xmm2, xmm1		; C·H^m: A0 + A1
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  xmm2, xmm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00	; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpshufd     xmm2, xmm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxor       xmm3, xmm2, xmm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x00        ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0		; C·H^i: C
-    vpshufd     xmm6, xmm5, 0x4e		; C·H^i: (A1, A0)
-    vpxor       xmm6, xmm6, xmm5		; C·H^i: A0 + A1
-    vpclmulqdq  xmm7, xmm5, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  xmm5, xmm5, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm5		; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpshufd     xmm6, xmm5, 0x4e                    ; C·H^i: (A1, A0)
+    vpxor       xmm6, xmm6, xmm5                    ; C·H^i: A0 + A1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 32], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -268,75 +268,75 @@ ghash_avx_karatsuba_clmul3_x2_update:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0		; C_last
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpshufd     xmm5, xmm1, 0x4e		; C·H: (A1, A0)
-    vpxor       xmm5, xmm5, xmm1		; C·H: A0 + A1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x11		; C·H: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x00	; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       xmm4, xmm4, xmm6		; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm1		; C·H: LO += it
-    vpxor       xmm3, xmm3, xmm5		; C·H: MI += it
+    vpshufb     xmm5, xmm5, xmm0                    ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm5, xmm1, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm5, xmm5, xmm1                    ; C·H: A0 + A1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm5, xmm5, [rdi + 32], 0x00        ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: MI += it
 .reduce:
-    vpxor       xmm1, xmm3, xmm2		; reduce: MI += LO
-    vpxor       xmm1, xmm1, xmm4		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; reduce: MI1
-    vpxor       xmm3, xmm4, xmm3		; reduce: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; reduce: MI0·x^64
-    vpxor       xmm1, xmm2, xmm1		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10	; reduce: Q'·LO0
-    vpslldq     xmm2, xmm2, 0x08		; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm2		; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00	; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm2, xmm2, 0x04		; reduce: into place
-    vpclmulqdq  xmm1, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01	; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04		; reduce: into place
-    vpxor       xmm1, xmm1, xmm2		; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm3		; reduce: RES
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: MI += LO
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; reduce: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm2, xmm2, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm2, xmm2, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm1, xmm1, [rel ghash_avx_karatsuba_clmul3_x2_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: RES
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -55,155 +55,155 @@ global ghash_avx_schoolbook_clmul3_x12_init:function (ghash_avx_schoolbook_clmul
 align 32
 ghash_avx_schoolbook_clmul3_x12_init:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p]	; fold_p
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; H
+    vmovdqu     xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p]  ; fold_p
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm5, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vmovdqu     [rdi + 176], xmm5		; B_1: B
-    vpclmulqdq  xmm1, xmm5, xmm5, 0x11		; V_2 = V_1·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm5, xmm5, 0x00		; V_2 = V_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm5, xmm5, 0x01		; V_2 = V_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: A0·B1
-    vpxor       xmm3, xmm3, xmm4		; V_2 = V_1·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08		; V_2 = V_1·B_1: MI1
-    vpxor       xmm1, xmm1, xmm4		; V_2 = V_1·B_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; V_2 = V_1·B_1: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01		; V_2 = V_1·B_1: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08		; V_2 = V_1·B_1: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00		; V_2 = V_1·B_1: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04		; V_2 = V_1·B_1: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10		; V_2 = V_1·B_1: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04		; V_2 = V_1·B_1: into place
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: (x^64 + Q')·LO
-    vpxor       xmm6, xmm2, xmm1		; V_2 = V_1·B_1: RES
-    vmovdqu     [rdi + 160], xmm6		; V_2 = V_1·B_1: B
-    vpclmulqdq  xmm1, xmm6, xmm5, 0x11		; V_3 = V_2·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm6, xmm5, 0x00		; V_3 = V_2·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm6, xmm5, 0x01		; V_3 = V_2·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm6, xmm5, 0x10		; V_3 = V_2·B_1: A0·B1
-    vpxor       xmm3, xmm3, xmm4		; V_3 = V_2·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08		; V_3 = V_2·B_1: MI1
-    vpxor       xmm1, xmm1, xmm4		; V_3 = V_2·B_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; V_3 = V_2·B_1: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_3 = V_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01		; V_3 = V_2·B_1: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08		; V_3 = V_2·B_1: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_3 = V_2·B_1: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00		; V_3 = V_2·B_1: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04		; V_3 = V_2·B_1: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10		; V_3 = V_2·B_1: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04		; V_3 = V_2·B_1: into place
-    vpxor       xmm2, xmm2, xmm3		; V_3 = V_2·B_1: (x^64 + Q')·LO
-    vpxor       xmm7, xmm2, xmm1		; V_3 = V_2·B_1: RES
-    vmovdqu     [rdi + 144], xmm7		; V_3 = V_2·B_1: B
-    vpclmulqdq  xmm1, xmm6, xmm6, 0x11		; V_4 = V_2·B_2: A1·B1
-    vpclmulqdq  xmm2, xmm6, xmm6, 0x00		; V_4 = V_2·B_2: A0·B0
-    vpclmulqdq  xmm3, xmm6, xmm6, 0x01		; V_4 = V_2·B_2: A1·B0
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x10		; V_4 = V_2·B_2: A0·B1
-    vpxor       xmm3, xmm3, xmm4		; V_4 = V_2·B_2: MI += it
-    vpsrldq     xmm4, xmm3, 0x08		; V_4 = V_2·B_2: MI1
-    vpxor       xmm1, xmm1, xmm4		; V_4 = V_2·B_2: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; V_4 = V_2·B_2: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x01		; V_4 = V_2·B_2: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08		; V_4 = V_2·B_2: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm0, xmm2, 0x00		; V_4 = V_2·B_2: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04		; V_4 = V_2·B_2: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10		; V_4 = V_2·B_2: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04		; V_4 = V_2·B_2: into place
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: (x^64 + Q')·LO
-    vpxor       xmm1, xmm2, xmm1		; V_4 = V_2·B_2: RES
-    vmovdqu     [rdi + 128], xmm1		; V_4 = V_2·B_2: B
-    vmovdqa     xmm2, xmm1			; V_4 = V_2·B_2
-    mov         eax, 0x02			; V_4 = V_2·B_2: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm5, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
+    vmovdqu     [rdi + 176], xmm5                   ; B_1: B
+    vpclmulqdq  xmm1, xmm5, xmm5, 0x11              ; V_2 = V_1·B_1: A1·B1
+    vpclmulqdq  xmm2, xmm5, xmm5, 0x00              ; V_2 = V_1·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm5, xmm5, 0x01              ; V_2 = V_1·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: A0·B1
+    vpxor       xmm3, xmm3, xmm4                    ; V_2 = V_1·B_1: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; V_2 = V_1·B_1: MI1
+    vpxor       xmm1, xmm1, xmm4                    ; V_2 = V_1·B_1: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = V_1·B_1: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_2 = V_1·B_1: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; V_2 = V_1·B_1: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_2 = V_1·B_1: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; V_2 = V_1·B_1: into place
+    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_2 = V_1·B_1: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_2 = V_1·B_1: into place
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: (x^64 + Q')·LO
+    vpxor       xmm6, xmm2, xmm1                    ; V_2 = V_1·B_1: RES
+    vmovdqu     [rdi + 160], xmm6                   ; V_2 = V_1·B_1: B
+    vpclmulqdq  xmm1, xmm6, xmm5, 0x11              ; V_3 = V_2·B_1: A1·B1
+    vpclmulqdq  xmm2, xmm6, xmm5, 0x00              ; V_3 = V_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm6, xmm5, 0x01              ; V_3 = V_2·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm6, xmm5, 0x10              ; V_3 = V_2·B_1: A0·B1
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = V_2·B_1: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; V_3 = V_2·B_1: MI1
+    vpxor       xmm1, xmm1, xmm4                    ; V_3 = V_2·B_1: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; V_3 = V_2·B_1: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_3 = V_2·B_1: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; V_3 = V_2·B_1: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_3 = V_2·B_1: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; V_3 = V_2·B_1: into place
+    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_3 = V_2·B_1: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_3 = V_2·B_1: into place
+    vpxor       xmm2, xmm2, xmm3                    ; V_3 = V_2·B_1: (x^64 + Q')·LO
+    vpxor       xmm7, xmm2, xmm1                    ; V_3 = V_2·B_1: RES
+    vmovdqu     [rdi + 144], xmm7                   ; V_3 = V_2·B_1: B
+    vpclmulqdq  xmm1, xmm6, xmm6, 0x11              ; V_4 = V_2·B_2: A1·B1
+    vpclmulqdq  xmm2, xmm6, xmm6, 0x00              ; V_4 = V_2·B_2: A0·B0
+    vpclmulqdq  xmm3, xmm6, xmm6, 0x01              ; V_4 = V_2·B_2: A1·B0
+    vpclmulqdq  xmm4, xmm6, xmm6, 0x10              ; V_4 = V_2·B_2: A0·B1
+    vpxor       xmm3, xmm3, xmm4                    ; V_4 = V_2·B_2: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; V_4 = V_2·B_2: MI1
+    vpxor       xmm1, xmm1, xmm4                    ; V_4 = V_2·B_2: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; V_4 = V_2·B_2: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x01              ; V_4 = V_2·B_2: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; V_4 = V_2·B_2: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm0, xmm2, 0x00              ; V_4 = V_2·B_2: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; V_4 = V_2·B_2: into place
+    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_4 = V_2·B_2: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_4 = V_2·B_2: into place
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: (x^64 + Q')·LO
+    vpxor       xmm1, xmm2, xmm1                    ; V_4 = V_2·B_2: RES
+    vmovdqu     [rdi + 128], xmm1                   ; V_4 = V_2·B_2: B
+    vmovdqa     xmm2, xmm1                          ; V_4 = V_2·B_2
+    mov         eax, 0x02                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpclmulqdq  xmm3, xmm5, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm5, xmm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm5, xmm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    vpxor       xmm5, xmm8, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm5, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    vpslldq     xmm5, xmm5, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm0, xmm4, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: Q'·LO0
-    vpslldq     xmm5, xmm5, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm5, xmm0, xmm4, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm5, xmm5, 0x04		; V_(i+1) = V_(i+1-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04		; V_(i+1) = V_(i+1-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm5, xmm4, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm6, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm6, xmm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm6, xmm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  xmm6, xmm6, xmm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    vpxor       xmm6, xmm8, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm6, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    vpslldq     xmm6, xmm6, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm6, xmm0, xmm4, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: Q'·LO0
-    vpslldq     xmm6, xmm6, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm6, xmm0, xmm4, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm6, xmm6, 0x04		; V_(i+2) = V_(i+2-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04		; V_(i+2) = V_(i+2-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm6, xmm4, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm7, xmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm7, xmm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm7, xmm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  xmm7, xmm7, xmm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    vpxor       xmm7, xmm8, xmm7		; V_(i+3) = V_(i+3-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm7, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    vpslldq     xmm7, xmm7, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxor       xmm4, xmm4, xmm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm7, xmm0, xmm4, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: Q'·LO0
-    vpslldq     xmm7, xmm7, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm4, xmm4, xmm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm7, xmm0, xmm4, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm7, xmm7, 0x04		; V_(i+3) = V_(i+3-s)·B_sL: into place
-    vpclmulqdq  xmm4, xmm0, xmm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm4, xmm4, 0x04		; V_(i+3) = V_(i+3-s)·B_sL: into place
-    vpxor       xmm4, xmm4, xmm7		; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm7, xmm4, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: RES
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  xmm8, xmm2, xmm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  xmm2, xmm2, xmm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    vpxor       xmm2, xmm8, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: MI += it
-    vpsrldq     xmm8, xmm2, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxor       xmm3, xmm3, xmm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxor       xmm2, xmm4, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: Q'·LO0
-    vpslldq     xmm4, xmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm4		; V_(i+4) = V_(i+4-s)·B_sL: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO0
-    vpsrldq     xmm4, xmm4, 0x04		; V_(i+4) = V_(i+4-s)·B_sL: into place
-    vpclmulqdq  xmm2, xmm0, xmm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04		; V_(i+4) = V_(i+4-s)·B_sL: into place
-    vpxor       xmm2, xmm2, xmm4		; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO
-    vpxor       xmm2, xmm2, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: RES
-    vmovdqu     [rdi + 176], xmm5		; entries of V_(i+1): B
-    vmovdqu     [rdi + 160], xmm6		; entries of V_(i+2): B
-    vmovdqu     [rdi + 144], xmm7		; entries of V_(i+3): B
-    vmovdqu     [rdi + 128], xmm2		; entries of V_(i+4): B
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpclmulqdq  xmm3, xmm5, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  xmm4, xmm5, xmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  xmm8, xmm5, xmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  xmm5, xmm5, xmm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
+    vpxor       xmm5, xmm8, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: MI += it
+    vpsrldq     xmm8, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    vpslldq     xmm5, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm0, xmm4, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Q'·LO0
+    vpslldq     xmm5, xmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: (Q'·LO0)·x^64
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm5, xmm0, xmm4, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO0
+    vpsrldq     xmm5, xmm5, 0x04                    ; V_(i+1) = V_(i+1-s)·B_sL: into place
+    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO1
+    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+1) = V_(i+1-s)·B_sL: into place
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: (x^64 + Q')·LO
+    vpxor       xmm5, xmm4, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES
+    vpclmulqdq  xmm3, xmm6, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  xmm4, xmm6, xmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  xmm8, xmm6, xmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  xmm6, xmm6, xmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
+    vpxor       xmm6, xmm8, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: MI += it
+    vpsrldq     xmm8, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    vpslldq     xmm6, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm6, xmm0, xmm4, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Q'·LO0
+    vpslldq     xmm6, xmm6, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: (Q'·LO0)·x^64
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm6, xmm0, xmm4, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO0
+    vpsrldq     xmm6, xmm6, 0x04                    ; V_(i+2) = V_(i+2-s)·B_sL: into place
+    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO1
+    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+2) = V_(i+2-s)·B_sL: into place
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: (x^64 + Q')·LO
+    vpxor       xmm6, xmm4, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES
+    vpclmulqdq  xmm3, xmm7, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  xmm4, xmm7, xmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  xmm8, xmm7, xmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  xmm7, xmm7, xmm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
+    vpxor       xmm7, xmm8, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: MI += it
+    vpsrldq     xmm8, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    vpslldq     xmm7, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm7, xmm0, xmm4, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Q'·LO0
+    vpslldq     xmm7, xmm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: (Q'·LO0)·x^64
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm7, xmm0, xmm4, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO0
+    vpsrldq     xmm7, xmm7, 0x04                    ; V_(i+3) = V_(i+3-s)·B_sL: into place
+    vpclmulqdq  xmm4, xmm0, xmm4, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO1
+    vpslldq     xmm4, xmm4, 0x04                    ; V_(i+3) = V_(i+3-s)·B_sL: into place
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: (x^64 + Q')·LO
+    vpxor       xmm7, xmm4, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  xmm8, xmm2, xmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  xmm2, xmm2, xmm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
+    vpxor       xmm2, xmm8, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: MI += it
+    vpsrldq     xmm8, xmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpxor       xmm3, xmm3, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpxor       xmm2, xmm4, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm0, xmm2, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Q'·LO0
+    vpslldq     xmm4, xmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm0, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO0
+    vpsrldq     xmm4, xmm4, 0x04                    ; V_(i+4) = V_(i+4-s)·B_sL: into place
+    vpclmulqdq  xmm2, xmm0, xmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; V_(i+4) = V_(i+4-s)·B_sL: into place
+    vpxor       xmm2, xmm2, xmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: (x^64 + Q')·LO
+    vpxor       xmm2, xmm2, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    vmovdqu     [rdi + 176], xmm5                   ; entries of V_(i+1): B
+    vmovdqu     [rdi + 160], xmm6                   ; entries of V_(i+2): B
+    vmovdqu     [rdi + 144], xmm7                   ; entries of V_(i+3): B
+    vmovdqu     [rdi + 128], xmm2                   ; entries of V_(i+4): B
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -219,30 +219,30 @@ global ghash_avx_schoolbook_clmul3_x12_mul:function (ghash_avx_schoolbook_clmul3
 align 32
 ghash_avx_schoolbook_clmul3_x12_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 176], 0x11	; A1·B1
-    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x00	; A0·B0
-    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x10	; A0·B1
-    vpxor       xmm0, xmm3, xmm0		; MI += it
-    vpsrldq     xmm3, xmm0, 0x08		; MI1
-    vpxor       xmm1, xmm1, xmm3		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm2, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10	; Q'·LO0
-    vpslldq     xmm2, xmm2, 0x08		; (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm2		; LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00	; (x^64 + Q')·LO0
-    vpsrldq     xmm2, xmm2, 0x04		; into place
-    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01	; (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04		; into place
-    vpxor       xmm0, xmm0, xmm2		; (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm1		; RES
+    vpclmulqdq  xmm1, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x10       ; A0·B1
+    vpxor       xmm0, xmm3, xmm0                    ; MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; MI1
+    vpxor       xmm1, xmm1, xmm3                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm2, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10  ; Q'·LO0
+    vpslldq     xmm2, xmm2, 0x08                    ; (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm2                    ; LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00  ; (x^64 + Q')·LO0
+    vpsrldq     xmm2, xmm2, 0x04                    ; into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01  ; (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; into place
+    vpxor       xmm0, xmm0, xmm2                    ; (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm1                    ; RES
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -254,175 +254,175 @@ global ghash_avx_schoolbook_clmul3_x12_update:function (ghash_avx_schoolbook_clm
 align 32
 ghash_avx_schoolbook_clmul3_x12_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 176], 0x11	; A1·B1
-    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x00	; A0·B0
-    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x10	; A0·B1
-    vpxor       xmm0, xmm3, xmm0		; MI += it
-    vpsrldq     xmm3, xmm0, 0x08		; MI1
-    vpxor       xmm1, xmm1, xmm3		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm2, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10	; Q'·LO0
-    vpslldq     xmm2, xmm2, 0x08		; (Q'·LO0)·x^64
-    vpxor       xmm0, xmm0, xmm2		; LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00	; (x^64 + Q')·LO0
-    vpsrldq     xmm2, xmm2, 0x04		; into place
-    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01	; (x^64 + Q')·LO1
-    vpslldq     xmm0, xmm0, 0x04		; into place
-    vpxor       xmm0, xmm0, xmm2		; (x^64 + Q')·LO
-    vpxor       xmm0, xmm0, xmm1		; RES
-    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 176], 0x11       ; A1·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 176], 0x00       ; A0·B0
+    vpclmulqdq  xmm3, xmm0, [rdi + 176], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 176], 0x10       ; A0·B1
+    vpxor       xmm0, xmm3, xmm0                    ; MI += it
+    vpsrldq     xmm3, xmm0, 0x08                    ; MI1
+    vpxor       xmm1, xmm1, xmm3                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm2, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10  ; Q'·LO0
+    vpslldq     xmm2, xmm2, 0x08                    ; (Q'·LO0)·x^64
+    vpxor       xmm0, xmm0, xmm2                    ; LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00  ; (x^64 + Q')·LO0
+    vpsrldq     xmm2, xmm2, 0x04                    ; into place
+    vpclmulqdq  xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01  ; (x^64 + Q')·LO1
+    vpslldq     xmm0, xmm0, 0x04                    ; into place
+    vpxor       xmm0, xmm0, xmm2                    ; (x^64 + Q')·LO
+    vpxor       xmm0, xmm0, xmm1                    ; RES
+    vpshufb     xmm0, xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]	; byte_swap
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rel ghash_avx_schoolbook_clmul3_x12_byte_swap]  ; byte_swap
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0xc0
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p]	; fold_p
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p]  ; fold_p
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     xmm3, [rdx + 32]		; C3·H^10: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C3·H^10: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 32], 0x11	; C3·H^10: A1·B1
-    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x00	; C3·H^10: A0·B0
-    vpclmulqdq  xmm6, xmm3, [rdi + 32], 0x01	; C3·H^10: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x10	; C3·H^10: A0·B1
-    vmovdqu     xmm7, [rdx + 48]		; C4·H^9: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C4·H^9: C
-    vpclmulqdq  xmm8, xmm7, [rdi + 48], 0x11	; C4·H^9: A1·B1
-    vpclmulqdq  xmm9, xmm7, [rdi + 48], 0x00	; C4·H^9: A0·B0
-    vpclmulqdq  xmm10, xmm7, [rdi + 48], 0x01	; C4·H^9: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 48], 0x10	; C4·H^9: A0·B1
-    vpxor       xmm3, xmm6, xmm3		; C4·H^9: MI += it
-    vmovdqu     xmm6, [rdx + 64]		; C5·H^8: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C5·H^8: C
-    vpclmulqdq  xmm11, xmm6, [rdi + 64], 0x11	; C5·H^8: A1·B1
-    vpclmulqdq  xmm12, xmm6, [rdi + 64], 0x00	; C5·H^8: A0·B0
-    vpclmulqdq  xmm13, xmm6, [rdi + 64], 0x01	; C5·H^8: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x10	; C5·H^8: A0·B1
-    vpxor       xmm4, xmm4, xmm8		; C5·H^8: HI += it
-    vpxor       xmm5, xmm5, xmm9		; C5·H^8: LO += it
-    vpxor       xmm3, xmm3, xmm10		; C5·H^8: MI += it
-    vpxor       xmm3, xmm3, xmm7		; C5·H^8: MI += it
-    vmovdqu     xmm7, [rdx + 80]		; C6·H^7: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C6·H^7: C
-    vpclmulqdq  xmm8, xmm7, [rdi + 80], 0x11	; C6·H^7: A1·B1
-    vpclmulqdq  xmm9, xmm7, [rdi + 80], 0x00	; C6·H^7: A0·B0
-    vpclmulqdq  xmm10, xmm7, [rdi + 80], 0x01	; C6·H^7: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 80], 0x10	; C6·H^7: A0·B1
-    vpxor       xmm4, xmm4, xmm11		; C6·H^7: HI += it
-    vpxor       xmm5, xmm5, xmm12		; C6·H^7: LO += it
-    vpxor       xmm3, xmm3, xmm13		; C6·H^7: MI += it
-    vpxor       xmm3, xmm3, xmm6		; C6·H^7: MI += it
-    vmovdqu     xmm6, [rdx + 96]		; C7·H^6: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C7·H^6: C
-    vpclmulqdq  xmm11, xmm6, [rdi + 96], 0x11	; C7·H^6: A1·B1
-    vpclmulqdq  xmm12, xmm6, [rdi + 96], 0x00	; C7·H^6: A0·B0
-    vpclmulqdq  xmm13, xmm6, [rdi + 96], 0x01	; C7·H^6: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x10	; C7·H^6: A0·B1
-    vpxor       xmm4, xmm4, xmm8		; C7·H^6: HI += it
-    vpxor       xmm5, xmm5, xmm9		; C7·H^6: LO += it
-    vpxor       xmm3, xmm3, xmm10		; C7·H^6: MI += it
-    vpxor       xmm3, xmm3, xmm7		; C7·H^6: MI += it
-    vmovdqu     xmm7, [rdx + 112]		; C8·H^5: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C8·H^5: C
-    vpclmulqdq  xmm8, xmm7, [rdi + 112], 0x11	; C8·H^5: A1·B1
-    vpclmulqdq  xmm9, xmm7, [rdi + 112], 0x00	; C8·H^5: A0·B0
-    vpclmulqdq  xmm10, xmm7, [rdi + 112], 0x01	; C8·H^5: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 112], 0x10	; C8·H^5: A0·B1
-    vpxor       xmm4, xmm4, xmm11		; C8·H^5: HI += it
-    vpxor       xmm5, xmm5, xmm12		; C8·H^5: LO += it
-    vpxor       xmm3, xmm3, xmm13		; C8·H^5: MI += it
-    vpxor       xmm3, xmm3, xmm6		; C8·H^5: MI += it
-    vmovdqu     xmm6, [rdx + 128]		; C9·H^4: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C9·H^4: C
-    vpclmulqdq  xmm11, xmm6, [rdi + 128], 0x11	; C9·H^4: A1·B1
-    vpclmulqdq  xmm12, xmm6, [rdi + 128], 0x00	; C9·H^4: A0·B0
-    vpclmulqdq  xmm13, xmm6, [rdi + 128], 0x01	; C9·H^4: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 128], 0x10	; C9·H^4: A0·B1
-    vpxor       xmm4, xmm4, xmm8		; C9·H^4: HI += it
-    vpxor       xmm5, xmm5, xmm9		; C9·H^4: LO += it
-    vpxor       xmm3, xmm3, xmm10		; C9·H^4: MI += it
-    vpxor       xmm3, xmm3, xmm7		; C9·H^4: MI += it
-    vmovdqu     xmm7, [rdx + 144]		; C10·H^3: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C10·H^3: C
-    vpclmulqdq  xmm8, xmm7, [rdi + 144], 0x11	; C10·H^3: A1·B1
-    vpclmulqdq  xmm9, xmm7, [rdi + 144], 0x00	; C10·H^3: A0·B0
-    vpclmulqdq  xmm10, xmm7, [rdi + 144], 0x01	; C10·H^3: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 144], 0x10	; C10·H^3: A0·B1
-    vpxor       xmm4, xmm4, xmm11		; C10·H^3: HI += it
-    vpxor       xmm5, xmm5, xmm12		; C10·H^3: LO += it
-    vpxor       xmm3, xmm3, xmm13		; C10·H^3: MI += it
-    vpxor       xmm3, xmm3, xmm6		; C10·H^3: MI += it
-    vmovdqu     xmm6, [rdx + 160]		; C11·H^2: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C11·H^2: C
-    vpclmulqdq  xmm11, xmm6, [rdi + 160], 0x11	; C11·H^2: A1·B1
-    vpclmulqdq  xmm12, xmm6, [rdi + 160], 0x00	; C11·H^2: A0·B0
-    vpclmulqdq  xmm13, xmm6, [rdi + 160], 0x01	; C11·H^2: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 160], 0x10	; C11·H^2: A0·B1
-    vpxor       xmm4, xmm4, xmm8		; C11·H^2: HI += it
-    vpxor       xmm5, xmm5, xmm9		; C11·H^2: LO += it
-    vpxor       xmm3, xmm3, xmm10		; C11·H^2: MI += it
-    vpxor       xmm3, xmm3, xmm7		; C11·H^2: MI += it
-    vmovdqu     xmm7, [rdx + 176]		; C12·H^1: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C12·H^1: C
-    vpclmulqdq  xmm8, xmm7, [rdi + 176], 0x11	; C12·H^1: A1·B1
-    vpclmulqdq  xmm9, xmm7, [rdi + 176], 0x00	; C12·H^1: A0·B0
-    vpclmulqdq  xmm10, xmm7, [rdi + 176], 0x01	; C12·H^1: A1·B0
-    vpclmulqdq  xmm7, xmm7, [rdi + 176], 0x10	; C12·H^1: A0·B1
-    vpxor       xmm4, xmm4, xmm11		; C12·H^1: HI += it
-    vpxor       xmm5, xmm5, xmm12		; C12·H^1: LO += it
-    vpxor       xmm3, xmm3, xmm13		; C12·H^1: MI += it
-    vpxor       xmm3, xmm3, xmm6		; C12·H^1: MI += it
-    vmovdqu     xmm6, [rdx + 16]		; C2·H^11: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C2·H^11: C
-    vpclmulqdq  xmm11, xmm6, [rdi + 16], 0x11	; C2·H^11: A1·B1
-    vpclmulqdq  xmm12, xmm6, [rdi + 16], 0x00	; C2·H^11: A0·B0
-    vpclmulqdq  xmm13, xmm6, [rdi + 16], 0x01	; C2·H^11: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 16], 0x10	; C2·H^11: A0·B1
-    vpxor       xmm4, xmm4, xmm8		; C2·H^11: HI += it
-    vpxor       xmm5, xmm5, xmm9		; C2·H^11: LO += it
-    vpxor       xmm3, xmm3, xmm10		; C2·H^11: MI += it
-    vpxor       xmm3, xmm3, xmm7		; C2·H^11: MI += it
-    vmovdqu     xmm7, [rdx]			; C1·H^12: C, bytes as in memory
-    vpshufb     xmm7, xmm7, xmm0		; C1·H^12: C
-    vpxor       xmm1, xmm7, xmm1		; C1·H^12: A = X + C
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x11		; C1·H^12: A1·B1
-    vpclmulqdq  xmm8, xmm1, [rdi], 0x00		; C1·H^12: A0·B0
-    vpclmulqdq  xmm9, xmm1, [rdi], 0x01		; C1·H^12: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x10		; C1·H^12: A0·B1
-    vpxor       xmm4, xmm4, xmm11		; C1·H^12: HI += it
-    vpxor       xmm5, xmm5, xmm12		; C1·H^12: LO += it
-    vpxor       xmm3, xmm3, xmm13		; C1·H^12: MI += it
-    vpxor       xmm3, xmm3, xmm6		; C1·H^12: MI += it
-    vpxor       xmm4, xmm4, xmm7		; C1·H^12: HI += it
-    vpxor       xmm5, xmm5, xmm8		; C1·H^12: LO += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^12: MI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^12: MI += it
-    vpsrldq     xmm3, xmm1, 0x08		; reduce: MI1
-    vpxor       xmm3, xmm4, xmm3		; reduce: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; reduce: MI0·x^64
-    vpxor       xmm1, xmm5, xmm1		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x01		; reduce: Q'·LO0
-    vpslldq     xmm4, xmm4, 0x08		; reduce: (Q'·LO0)·x^64
-    vpxor       xmm1, xmm1, xmm4		; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x00		; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm4, xmm4, 0x04		; reduce: into place
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x10		; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm1, xmm1, 0x04		; reduce: into place
-    vpxor       xmm1, xmm1, xmm4		; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm1, xmm3		; reduce: RES
-    add         rdx, 0xc0			; next group
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^10: C
+    vpclmulqdq  xmm4, xmm3, [rdi + 32], 0x11        ; C3·H^10: A1·B1
+    vpclmulqdq  xmm5, xmm3, [rdi + 32], 0x00        ; C3·H^10: A0·B0
+    vpclmulqdq  xmm6, xmm3, [rdi + 32], 0x01        ; C3·H^10: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi + 32], 0x10        ; C3·H^10: A0·B1
+    vmovdqu     xmm7, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C4·H^9: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 48], 0x11        ; C4·H^9: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 48], 0x00        ; C4·H^9: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 48], 0x01       ; C4·H^9: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 48], 0x10        ; C4·H^9: A0·B1
+    vpxor       xmm3, xmm6, xmm3                    ; C4·H^9: MI += it
+    vmovdqu     xmm6, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C5·H^8: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 64], 0x11       ; C5·H^8: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 64], 0x00       ; C5·H^8: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 64], 0x01       ; C5·H^8: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 64], 0x10        ; C5·H^8: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C5·H^8: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C5·H^8: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C5·H^8: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C5·H^8: MI += it
+    vmovdqu     xmm7, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C6·H^7: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 80], 0x11        ; C6·H^7: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 80], 0x00        ; C6·H^7: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 80], 0x01       ; C6·H^7: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 80], 0x10        ; C6·H^7: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C6·H^7: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C6·H^7: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C6·H^7: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C6·H^7: MI += it
+    vmovdqu     xmm6, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C7·H^6: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 96], 0x11       ; C7·H^6: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 96], 0x00       ; C7·H^6: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 96], 0x01       ; C7·H^6: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 96], 0x10        ; C7·H^6: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C7·H^6: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C7·H^6: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C7·H^6: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C7·H^6: MI += it
+    vmovdqu     xmm7, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C8·H^5: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 112], 0x11       ; C8·H^5: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 112], 0x00       ; C8·H^5: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 112], 0x01      ; C8·H^5: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 112], 0x10       ; C8·H^5: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C8·H^5: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C8·H^5: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C8·H^5: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C8·H^5: MI += it
+    vmovdqu     xmm6, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C9·H^4: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 128], 0x11      ; C9·H^4: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 128], 0x00      ; C9·H^4: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 128], 0x01      ; C9·H^4: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 128], 0x10       ; C9·H^4: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C9·H^4: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C9·H^4: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C9·H^4: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C9·H^4: MI += it
+    vmovdqu     xmm7, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C10·H^3: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 144], 0x11       ; C10·H^3: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 144], 0x00       ; C10·H^3: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 144], 0x01      ; C10·H^3: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 144], 0x10       ; C10·H^3: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C10·H^3: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C10·H^3: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C10·H^3: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C10·H^3: MI += it
+    vmovdqu     xmm6, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C11·H^2: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 160], 0x11      ; C11·H^2: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 160], 0x00      ; C11·H^2: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 160], 0x01      ; C11·H^2: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 160], 0x10       ; C11·H^2: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C11·H^2: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C11·H^2: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C11·H^2: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C11·H^2: MI += it
+    vmovdqu     xmm7, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C12·H^1: C
+    vpclmulqdq  xmm8, xmm7, [rdi + 176], 0x11       ; C12·H^1: A1·B1
+    vpclmulqdq  xmm9, xmm7, [rdi + 176], 0x00       ; C12·H^1: A0·B0
+    vpclmulqdq  xmm10, xmm7, [rdi + 176], 0x01      ; C12·H^1: A1·B0
+    vpclmulqdq  xmm7, xmm7, [rdi + 176], 0x10       ; C12·H^1: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C12·H^1: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C12·H^1: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C12·H^1: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C12·H^1: MI += it
+    vmovdqu     xmm6, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C2·H^11: C
+    vpclmulqdq  xmm11, xmm6, [rdi + 16], 0x11       ; C2·H^11: A1·B1
+    vpclmulqdq  xmm12, xmm6, [rdi + 16], 0x00       ; C2·H^11: A0·B0
+    vpclmulqdq  xmm13, xmm6, [rdi + 16], 0x01       ; C2·H^11: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 16], 0x10        ; C2·H^11: A0·B1
+    vpxor       xmm4, xmm4, xmm8                    ; C2·H^11: HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; C2·H^11: LO += it
+    vpxor       xmm3, xmm3, xmm10                   ; C2·H^11: MI += it
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^11: MI += it
+    vmovdqu     xmm7, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vpshufb     xmm7, xmm7, xmm0                    ; C1·H^12: C
+    vpxor       xmm1, xmm7, xmm1                    ; C1·H^12: A = X + C
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  xmm9, xmm1, [rdi], 0x01             ; C1·H^12: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C1·H^12: A0·B1
+    vpxor       xmm4, xmm4, xmm11                   ; C1·H^12: HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; C1·H^12: LO += it
+    vpxor       xmm3, xmm3, xmm13                   ; C1·H^12: MI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^12: MI += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^12: HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; C1·H^12: LO += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^12: MI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^12: MI += it
+    vpsrldq     xmm3, xmm1, 0x08                    ; reduce: MI1
+    vpxor       xmm3, xmm4, xmm3                    ; reduce: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x01              ; reduce: Q'·LO0
+    vpslldq     xmm4, xmm4, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x00              ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm4, xmm4, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x10              ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm1, xmm1, 0x04                    ; reduce: into place
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: RES
+    add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
     jae         .group
@@ -433,43 +433,43 @@ ghash_avx_schoolbook_clmul3_x12_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 192]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu     xmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm0		; C·H^m: C
-    vpxor       xmm1, xmm2, xmm1		; C·H^m: A = X + C
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  xmm2, xmm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  xmm3, xmm1, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x10		; C·H^m: A0·B1
-    vpxor       xmm3, xmm3, xmm1		; C·H^m: MI += it
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  xmm2, xmm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  xmm3, xmm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: MI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0		; C·H^i: C
-    vpclmulqdq  xmm6, xmm5, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  xmm7, xmm5, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm8, xmm5, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  xmm5, xmm5, [rdi], 0x10		; C·H^i: A0·B1
-    vpxor       xmm4, xmm4, xmm6		; C·H^i: HI += it
-    vpxor       xmm2, xmm2, xmm7		; C·H^i: LO += it
-    vpxor       xmm3, xmm3, xmm8		; C·H^i: MI += it
-    vpxor       xmm3, xmm3, xmm5		; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C·H^i: C
+    vpclmulqdq  xmm6, xmm5, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm7, xmm5, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm8, xmm5, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm5, xmm5, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxor       xmm4, xmm4, xmm6                    ; C·H^i: HI += it
+    vpxor       xmm2, xmm2, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm3, xmm3, xmm8                    ; C·H^i: MI += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -480,73 +480,73 @@ ghash_avx_schoolbook_clmul3_x12_update:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, xmm0		; C_last
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x11		; C·H: A1·B1
-    vpclmulqdq  xmm6, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm7, xmm1, [rdi], 0x01		; C·H: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x10		; C·H: A0·B1
-    vpxor       xmm4, xmm4, xmm5		; C·H: HI += it
-    vpxor       xmm2, xmm2, xmm6		; C·H: LO += it
-    vpxor       xmm3, xmm3, xmm7		; C·H: MI += it
-    vpxor       xmm3, xmm3, xmm1		; C·H: MI += it
+    vpshufb     xmm5, xmm5, xmm0                    ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm6, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm7, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpxor       xmm4, xmm4, xmm5                    ; C·H: HI += it
+    vpxor       xmm2, xmm2, xmm6                    ; C·H: LO += it
+    vpxor       xmm3, xmm3, xmm7                    ; C·H: MI += it
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: MI += it
 .reduce:
-    vpsrldq     xmm1, xmm3, 0x08		; reduce: MI1
-    vpxor       xmm1, xmm4, xmm1		; reduce: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; reduce: MI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10	; reduce: Q'·LO0
-    vpslldq     xmm3, xmm3, 0x08		; reduce: (Q'·LO0)·x^64
-    vpxor       xmm2, xmm2, xmm3		; reduce: LO += (Q'·LO0)·x^64
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00	; reduce: (x^64 + Q')·LO0
-    vpsrldq     xmm3, xmm3, 0x04		; reduce: into place
-    vpclmulqdq  xmm2, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01	; reduce: (x^64 + Q')·LO1
-    vpslldq     xmm2, xmm2, 0x04		; reduce: into place
-    vpxor       xmm2, xmm2, xmm3		; reduce: (x^64 + Q')·LO
-    vpxor       xmm1, xmm2, xmm1		; reduce: RES
+    vpsrldq     xmm1, xmm3, 0x08                    ; reduce: MI1
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x10  ; reduce: Q'·LO0
+    vpslldq     xmm3, xmm3, 0x08                    ; reduce: (Q'·LO0)·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: LO += (Q'·LO0)·x^64
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    vpsrldq     xmm3, xmm3, 0x04                    ; reduce: into place
+    vpclmulqdq  xmm2, xmm2, [rel ghash_avx_schoolbook_clmul3_x12_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    vpslldq     xmm2, xmm2, 0x04                    ; reduce: into place
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: (x^64 + Q')·LO
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

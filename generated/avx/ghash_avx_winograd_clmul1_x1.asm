@@ -52,31 +52,31 @@ global ghash_avx_winograd_clmul1_x1_init:function (ghash_avx_winograd_clmul1_x1_
 align 32
 ghash_avx_winograd_clmul1_x1_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10	; B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_1: C1
-    vpunpckhqdq xmm0, xmm0, xmm1		; B_1: C2
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10	; B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm3		; B_1: + HI
-    vpxor       xmm1, xmm4, xmm1		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi], xmm2			; B_1: C1
-    vmovdqu     [rdi + 16], xmm0		; B_1: C2
-    vmovdqu     [rdi + 32], xmm1		; B_1: R
-    ret						; B_1
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_1: C1
+    vpunpckhqdq xmm0, xmm0, xmm1                    ; B_1: C2
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm2                         ; B_1: C1
+    vmovdqu     [rdi + 16], xmm0                    ; B_1: C2
+    vmovdqu     [rdi + 32], xmm1                    ; B_1: R
+    ret                                             ; B_1
 .end:
 
 ; void ghash_avx_winograd_clmul1_x1_mul(const void *table, uint8_t x[16])
@@ -87,24 +87,24 @@ global ghash_avx_winograd_clmul1_x1_mul:function (ghash_avx_winograd_clmul1_x1_m
 align 32
 ghash_avx_winograd_clmul1_x1_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 16]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 32]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi]                   ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 16]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 32]              ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -116,111 +116,111 @@ global ghash_avx_winograd_clmul1_x1_update:function (ghash_avx_winograd_clmul1_x
 align 32
 ghash_avx_winograd_clmul1_x1_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; byte_swap
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x1_fold_q]	; fold_q
+    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x1_fold_q]  ; fold_q
 .group:
-    vmovdqu     xmm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm1		; C1·H^1: C
-    vpxor       xmm0, xmm3, xmm0		; C1·H^1: A = X + C
-    vpxor       xmm3, xmm0, [rdi]		; C1·H^1: T = A + C1
-    vpxor       xmm4, xmm0, [rdi + 16]		; C1·H^1: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C1·H^1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C1·H^1: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C1·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm0		; reduce: LO += S
-    vpxor       xmm0, xmm4, xmm0		; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 32]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm3, xmm0		; reduce: + HI
-    vpxor       xmm0, xmm4, xmm0		; reduce: RES = fold(LO) + HI
-    add         rdx, 0x10			; next group
+    vmovdqu     xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^1: A = X + C
+    vpxor       xmm3, xmm0, [rdi]                   ; C1·H^1: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 16]              ; C1·H^1: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C1·H^1: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
+    vpxor       xmm0, xmm0, [rdi + 32]              ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm1, [rdi + 32]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm1, [rdi + 32]                    ; R_m: the key terms of H^m … H^1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; C_last
-    vpxor       xmm0, xmm5, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rdi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdi + 16]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       xmm2, xmm2, xmm0		; C·H: S += it
-    vpxor       xmm3, xmm3, xmm5		; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rdi + 16]              ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm2, xmm2, xmm0                    ; C·H: S += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm0, xmm3, xmm2		; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2		; reduce: HI += S
-    vpxor       xmm1, xmm2, xmm1		; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1		; reduce: + HI
-    vpxor       xmm0, xmm2, xmm0		; reduce: RES = fold(LO) + HI
+    vpxor       xmm0, xmm3, xmm2                    ; reduce: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_winograd_clmul1_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -58,242 +58,242 @@ global ghash_avx_winograd_clmul1_x16_segments_wipe_init:function (ghash_avx_wino
 align 32
 ghash_avx_winograd_clmul1_x16_segments_wipe_init:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; H
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm10, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm10, xmm0, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm10, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm10, xmm1		; B_1: C1
-    vpunpckhqdq xmm1, xmm10, xmm1		; B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 240], xmm2		; B_1: C1
-    vmovdqu     [rdi + 496], xmm1		; B_1: C2
-    vmovdqa     xmm4, xmm3			; B_1: R
-    vmovdqu     [rdi + 752], xmm4		; B_1: R
-    vpxor       xmm5, xmm10, xmm2		; V_2 = V_1·B_1: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_2 = V_1·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm10, xmm10, 0x10	; V_2 = V_1·B_1: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_2 = V_1·B_1: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_2 = V_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: + HI
-    vpxor       xmm11, xmm7, xmm5		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; V_2 = V_1·B_1: C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm9, xmm7		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], xmm6		; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 480], xmm5		; V_2 = V_1·B_1: C2
-    vpxor       xmm4, xmm7, xmm4		; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 736], xmm4		; V_2 = V_1·B_1: R
-    vpxor       xmm2, xmm11, xmm2		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm1, xmm11, xmm1		; V_3 = V_2·B_1: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; V_3 = V_2·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm8		; V_3 = V_2·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; V_3 = V_2·B_1: + HI
-    vpxor       xmm12, xmm3, xmm1		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm12, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm2, xmm12, xmm1		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm1, xmm12, xmm1		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm8		; V_3 = V_2·B_1: + HI
-    vpxor       xmm3, xmm9, xmm3		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 208], xmm2		; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 464], xmm1		; V_3 = V_2·B_1: C2
-    vpxor       xmm4, xmm3, xmm4		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 720], xmm4		; V_3 = V_2·B_1: R
-    vpxor       xmm1, xmm11, xmm6		; V_4 = V_2·B_2: T = A + C1
-    vpxor       xmm2, xmm11, xmm5		; V_4 = V_2·B_2: U = A + C2
-    vpclmulqdq  xmm3, xmm11, xmm11, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: LO += S
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm2, xmm2, xmm7		; V_4 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm7, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm7, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm7, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm2, xmm7, xmm1		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm1, xmm7, xmm1		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm5		; V_4 = V_2·B_2: + HI
-    vpxor       xmm3, xmm6, xmm3		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], xmm2		; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 448], xmm1		; V_4 = V_2·B_2: C2
-    vpxor       xmm4, xmm3, xmm4		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 704], xmm4		; V_4 = V_2·B_2: R
-    mov         eax, 0x03			; V_4 = V_2·B_2: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm10, xmm1, xmm2                   ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; B_1: B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; B_1: C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x10              ; B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 240], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 496], xmm1                   ; B_1: C2
+    vmovdqa     xmm4, xmm3                          ; B_1: R
+    vmovdqu     [rdi + 752], xmm4                   ; B_1: R
+    vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_2 = V_1·B_1: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_2 = V_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm11, xmm7, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; V_2 = V_1·B_1: C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], xmm6                   ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 480], xmm5                   ; V_2 = V_1·B_1: C2
+    vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
+    vmovdqu     [rdi + 736], xmm4                   ; V_2 = V_1·B_1: R
+    vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; V_3 = V_2·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_3 = V_2·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm12, xmm3, xmm1                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm12, xmm0, 0x10             ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm2, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm2, xmm12, xmm1                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm1, xmm12, xmm1                   ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 208], xmm2                   ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 464], xmm1                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 720], xmm4                   ; V_3 = V_2·B_1: R
+    vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
+    vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += S
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm2, xmm2, xmm7                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm7, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm7, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm2, xmm7, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm2, xmm7, xmm1                    ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm1, xmm7, xmm1                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], xmm2                   ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 448], xmm1                   ; V_4 = V_2·B_2: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 704], xmm4                   ; V_4 = V_2·B_2: R
+    mov         eax, 0x03                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpxor       xmm5, xmm10, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm10, xmm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm10, xmm8, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm11, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm11, xmm1		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm11, xmm8, xmm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm12, xmm2		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm12, xmm1		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm12, xmm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm12, xmm8, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm7, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm7, xmm1		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm7, xmm7, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm10, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm6, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm6, xmm10, xmm5		; entries of V_(i+1): C1
-    vpunpckhqdq xmm5, xmm10, xmm5		; entries of V_(i+1): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+1): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 240], xmm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 496], xmm5		; entries of V_(i+1): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 752], xmm4		; entries of V_(i+1): R
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+2): fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; entries of V_(i+2): C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; entries of V_(i+2): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+2): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], xmm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 480], xmm5		; entries of V_(i+2): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 736], xmm4		; entries of V_(i+2): R
-    vpclmulqdq  xmm5, xmm12, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm6, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+3): fold B
-    vpunpcklqdq xmm6, xmm12, xmm5		; entries of V_(i+3): C1
-    vpunpckhqdq xmm5, xmm12, xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+3): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 208], xmm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 464], xmm5		; entries of V_(i+3): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 720], xmm4		; entries of V_(i+3): R
-    vpclmulqdq  xmm5, xmm7, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     xmm6, xmm7, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): fold B
-    vpunpcklqdq xmm6, xmm7, xmm5		; entries of V_(i+4): C1
-    vpunpckhqdq xmm5, xmm7, xmm5		; entries of V_(i+4): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+4): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], xmm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 448], xmm5		; entries of V_(i+4): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 704], xmm4		; entries of V_(i+4): R
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm8, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm8, xmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm12, xmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm12, xmm1                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm12, xmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm12, xmm8, xmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm7, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm7, xmm1                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm6, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm6, xmm10, xmm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm5, xmm10, xmm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 240], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 496], xmm5                   ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 752], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], xmm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 480], xmm5                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 736], xmm4                   ; entries of V_(i+2): R
+    vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq xmm6, xmm12, xmm5                   ; entries of V_(i+3): C1
+    vpunpckhqdq xmm5, xmm12, xmm5                   ; entries of V_(i+3): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 208], xmm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 464], xmm5                   ; entries of V_(i+3): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 720], xmm4                   ; entries of V_(i+3): R
+    vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq xmm6, xmm7, xmm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq xmm5, xmm7, xmm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], xmm6                   ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 448], xmm5                   ; entries of V_(i+4): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
+    vmovdqu     [rdi + 704], xmm4                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
-    vpxor       xmm5, xmm5, xmm5		; wipe
-    vpxor       xmm6, xmm6, xmm6		; wipe
-    vpxor       xmm7, xmm7, xmm7		; wipe
-    vpxor       xmm8, xmm8, xmm8		; wipe
-    vpxor       xmm9, xmm9, xmm9		; wipe
-    vpxor       xmm10, xmm10, xmm10		; wipe
-    vpxor       xmm11, xmm11, xmm11		; wipe
-    vpxor       xmm12, xmm12, xmm12		; wipe
-    vpxor       xmm13, xmm13, xmm13		; wipe
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
+    vpxor       xmm8, xmm8, xmm8                    ; wipe
+    vpxor       xmm9, xmm9, xmm9                    ; wipe
+    vpxor       xmm10, xmm10, xmm10                 ; wipe
+    vpxor       xmm11, xmm11, xmm11                 ; wipe
+    vpxor       xmm12, xmm12, xmm12                 ; wipe
+    vpxor       xmm13, xmm13, xmm13                 ; wipe
     ret
 .end:
 
@@ -305,27 +305,27 @@ global ghash_avx_winograd_clmul1_x16_segments_wipe_mul:function (ghash_avx_winog
 align 32
 ghash_avx_winograd_clmul1_x16_segments_wipe_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 752]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
     ret
 .end:
 
@@ -337,215 +337,215 @@ global ghash_avx_winograd_clmul1_x16_segments_wipe_update:function (ghash_avx_wi
 align 32
 ghash_avx_winograd_clmul1_x16_segments_wipe_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 752]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
-    vpxor       xmm5, xmm5, xmm5		; wipe
-    vpxor       xmm6, xmm6, xmm6		; wipe
-    vpxor       xmm7, xmm7, xmm7		; wipe
-    vpxor       xmm8, xmm8, xmm8		; wipe
-    vpxor       xmm9, xmm9, xmm9		; wipe
-    vpxor       xmm10, xmm10, xmm10		; wipe
-    vpxor       xmm11, xmm11, xmm11		; wipe
-    xor         eax, eax			; wipe
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
+    vpxor       xmm8, xmm8, xmm8                    ; wipe
+    vpxor       xmm9, xmm9, xmm9                    ; wipe
+    vpxor       xmm10, xmm10, xmm10                 ; wipe
+    vpxor       xmm11, xmm11, xmm11                 ; wipe
+    xor         eax, eax                            ; wipe
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     xmm3, [rdx + 32]		; C3·H^14: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C3·H^14: C
-    vpxor       xmm4, xmm3, [rdi + 32]		; C3·H^14: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 288]		; C3·H^14: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^14: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^14: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C3·H^14: U0·U1
-    vmovdqu     xmm6, [rdx + 48]		; C4·H^13: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C4·H^13: C
-    vpxor       xmm7, xmm6, [rdi + 48]		; C4·H^13: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 304]		; C4·H^13: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^13: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^13: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C4·H^13: U0·U1
-    vmovdqu     xmm9, [rdx + 64]		; C5·H^12: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C5·H^12: C
-    vpxor       xmm10, xmm9, [rdi + 64]		; C5·H^12: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 320]	; C5·H^12: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^12: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^12: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C5·H^12: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C5·H^12: S += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^12: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C5·H^12: HI += it
-    vmovdqu     xmm6, [rdx + 80]		; C6·H^11: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C6·H^11: C
-    vpxor       xmm7, xmm6, [rdi + 80]		; C6·H^11: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 336]		; C6·H^11: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^11: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^11: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C6·H^11: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C6·H^11: S += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^11: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C6·H^11: HI += it
-    vmovdqu     xmm9, [rdx + 96]		; C7·H^10: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C7·H^10: C
-    vpxor       xmm10, xmm9, [rdi + 96]		; C7·H^10: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 352]	; C7·H^10: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^10: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^10: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C7·H^10: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C7·H^10: S += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^10: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C7·H^10: HI += it
-    vmovdqu     xmm6, [rdx + 112]		; C8·H^9: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C8·H^9: C
-    vpxor       xmm7, xmm6, [rdi + 112]		; C8·H^9: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 368]		; C8·H^9: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^9: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^9: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C8·H^9: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C8·H^9: S += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^9: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C8·H^9: HI += it
-    vmovdqu     xmm9, [rdx + 128]		; C9·H^8: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C9·H^8: C
-    vpxor       xmm10, xmm9, [rdi + 128]	; C9·H^8: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 384]	; C9·H^8: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C9·H^8: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C9·H^8: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C9·H^8: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C9·H^8: S += it
-    vpxor       xmm4, xmm4, xmm7		; C9·H^8: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C9·H^8: HI += it
-    vmovdqu     xmm6, [rdx + 144]		; C10·H^7: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C10·H^7: C
-    vpxor       xmm7, xmm6, [rdi + 144]		; C10·H^7: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 400]		; C10·H^7: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C10·H^7: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C10·H^7: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C10·H^7: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C10·H^7: S += it
-    vpxor       xmm4, xmm4, xmm10		; C10·H^7: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C10·H^7: HI += it
-    vmovdqu     xmm9, [rdx + 160]		; C11·H^6: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C11·H^6: C
-    vpxor       xmm10, xmm9, [rdi + 160]	; C11·H^6: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 416]	; C11·H^6: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C11·H^6: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C11·H^6: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C11·H^6: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C11·H^6: S += it
-    vpxor       xmm4, xmm4, xmm7		; C11·H^6: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C11·H^6: HI += it
-    vmovdqu     xmm6, [rdx + 176]		; C12·H^5: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C12·H^5: C
-    vpxor       xmm7, xmm6, [rdi + 176]		; C12·H^5: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 432]		; C12·H^5: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C12·H^5: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C12·H^5: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C12·H^5: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C12·H^5: S += it
-    vpxor       xmm4, xmm4, xmm10		; C12·H^5: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C12·H^5: HI += it
-    vmovdqu     xmm9, [rdx + 192]		; C13·H^4: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C13·H^4: C
-    vpxor       xmm10, xmm9, [rdi + 192]	; C13·H^4: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 448]	; C13·H^4: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C13·H^4: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C13·H^4: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C13·H^4: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C13·H^4: S += it
-    vpxor       xmm4, xmm4, xmm7		; C13·H^4: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C13·H^4: HI += it
-    vmovdqu     xmm6, [rdx + 208]		; C14·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C14·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 208]		; C14·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 464]		; C14·H^3: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C14·H^3: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C14·H^3: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C14·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C14·H^3: S += it
-    vpxor       xmm4, xmm4, xmm10		; C14·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C14·H^3: HI += it
-    vmovdqu     xmm9, [rdx + 224]		; C15·H^2: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C15·H^2: C
-    vpxor       xmm10, xmm9, [rdi + 224]	; C15·H^2: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 480]	; C15·H^2: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C15·H^2: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C15·H^2: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C15·H^2: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C15·H^2: S += it
-    vpxor       xmm4, xmm4, xmm7		; C15·H^2: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C15·H^2: HI += it
-    vmovdqu     xmm6, [rdx + 240]		; C16·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C16·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 240]		; C16·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 496]		; C16·H^1: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C16·H^1: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C16·H^1: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C16·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C16·H^1: S += it
-    vpxor       xmm4, xmm4, xmm10		; C16·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C16·H^1: HI += it
-    vmovdqu     xmm9, [rdx + 16]		; C2·H^15: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C2·H^15: C
-    vpxor       xmm10, xmm9, [rdi + 16]		; C2·H^15: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 272]	; C2·H^15: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^15: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^15: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C2·H^15: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C2·H^15: S += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^15: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C2·H^15: HI += it
-    vmovdqu     xmm6, [rdx]			; C1·H^16: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C1·H^16: C
-    vpxor       xmm1, xmm6, xmm1		; C1·H^16: A = X + C
-    vpxor       xmm6, xmm1, [rdi]		; C1·H^16: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 256]		; C1·H^16: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^16: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^16: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C1·H^16: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C1·H^16: S += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^16: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C1·H^16: HI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^16: S += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^16: LO += it
-    vpxor       xmm4, xmm5, xmm7		; C1·H^16: HI += it
-    vpxor       xmm3, xmm3, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm4, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 512]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm4, xmm1		; reduce: RES = fold(LO) + HI
-    add         rdx, 256			; next group
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^14: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 288]             ; C3·H^14: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^14: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^14: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^14: U0·U1
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C4·H^13: C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^13: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 304]             ; C4·H^13: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^13: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^13: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^13: U0·U1
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^12: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^12: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 320]            ; C5·H^12: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^12: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^12: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^12: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^12: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^12: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C5·H^12: HI += it
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^11: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C6·H^11: C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^11: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 336]             ; C6·H^11: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^11: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^11: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^11: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^11: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^11: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^11: HI += it
+    vmovdqu     xmm9, [rdx + 96]                    ; C7·H^10: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C7·H^10: C
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^10: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 352]            ; C7·H^10: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^10: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^10: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^10: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^10: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^10: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C7·H^10: HI += it
+    vmovdqu     xmm6, [rdx + 112]                   ; C8·H^9: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C8·H^9: C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^9: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 368]             ; C8·H^9: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^9: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^9: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^9: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^9: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^9: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C8·H^9: HI += it
+    vmovdqu     xmm9, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C9·H^8: C
+    vpxor       xmm10, xmm9, [rdi + 128]            ; C9·H^8: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 384]            ; C9·H^8: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C9·H^8: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C9·H^8: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C9·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C9·H^8: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C9·H^8: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C9·H^8: HI += it
+    vmovdqu     xmm6, [rdx + 144]                   ; C10·H^7: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C10·H^7: C
+    vpxor       xmm7, xmm6, [rdi + 144]             ; C10·H^7: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 400]             ; C10·H^7: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C10·H^7: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C10·H^7: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C10·H^7: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C10·H^7: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C10·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C10·H^7: HI += it
+    vmovdqu     xmm9, [rdx + 160]                   ; C11·H^6: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C11·H^6: C
+    vpxor       xmm10, xmm9, [rdi + 160]            ; C11·H^6: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 416]            ; C11·H^6: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C11·H^6: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C11·H^6: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C11·H^6: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C11·H^6: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C11·H^6: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C11·H^6: HI += it
+    vmovdqu     xmm6, [rdx + 176]                   ; C12·H^5: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C12·H^5: C
+    vpxor       xmm7, xmm6, [rdi + 176]             ; C12·H^5: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 432]             ; C12·H^5: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C12·H^5: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C12·H^5: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C12·H^5: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C12·H^5: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C12·H^5: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C12·H^5: HI += it
+    vmovdqu     xmm9, [rdx + 192]                   ; C13·H^4: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C13·H^4: C
+    vpxor       xmm10, xmm9, [rdi + 192]            ; C13·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 448]            ; C13·H^4: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C13·H^4: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C13·H^4: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C13·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C13·H^4: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C13·H^4: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C13·H^4: HI += it
+    vmovdqu     xmm6, [rdx + 208]                   ; C14·H^3: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C14·H^3: C
+    vpxor       xmm7, xmm6, [rdi + 208]             ; C14·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 464]             ; C14·H^3: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C14·H^3: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C14·H^3: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C14·H^3: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C14·H^3: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C14·H^3: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C14·H^3: HI += it
+    vmovdqu     xmm9, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C15·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 224]            ; C15·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 480]            ; C15·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C15·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C15·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C15·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C15·H^2: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C15·H^2: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C15·H^2: HI += it
+    vmovdqu     xmm6, [rdx + 240]                   ; C16·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C16·H^1: C
+    vpxor       xmm7, xmm6, [rdi + 240]             ; C16·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 496]             ; C16·H^1: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C16·H^1: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C16·H^1: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C16·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C16·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C16·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C16·H^1: HI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^15: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^15: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^15: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 272]            ; C2·H^15: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^15: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^15: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^15: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^15: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^15: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^15: HI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^16: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^16: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^16: A = X + C
+    vpxor       xmm6, xmm1, [rdi]                   ; C1·H^16: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 256]             ; C1·H^16: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^16: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^16: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^16: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^16: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^16: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^16: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^16: S += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^16: LO += it
+    vpxor       xmm4, xmm5, xmm7                    ; C1·H^16: HI += it
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
@@ -556,8 +556,8 @@ ghash_avx_winograd_clmul1_x16_segments_wipe_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm3, xmm3, xmm3
@@ -565,33 +565,33 @@ ghash_avx_winograd_clmul1_x16_segments_wipe_update:
     vpxor       xmm5, xmm5, xmm5
     jmp         .rest
 .first:
-    vmovdqu     xmm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rdi + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C·H^i: C
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -600,84 +600,84 @@ ghash_avx_winograd_clmul1_x16_segments_wipe_update:
     je          .reduce
 .rest:
     vpxor       xmm6, xmm6, xmm6
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm6, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm7, rax
     shl         r8, 0x03
     vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm8, rax
     shl         rcx, 0x03
     vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
-    vpxor       xmm5, xmm5, xmm5		; wipe
-    vpxor       xmm6, xmm6, xmm6		; wipe
-    vpxor       xmm7, xmm7, xmm7		; wipe
-    vpxor       xmm8, xmm8, xmm8		; wipe
-    vpxor       xmm9, xmm9, xmm9		; wipe
-    vpxor       xmm10, xmm10, xmm10		; wipe
-    vpxor       xmm11, xmm11, xmm11		; wipe
-    xor         eax, eax			; wipe
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
+    vpxor       xmm8, xmm8, xmm8                    ; wipe
+    vpxor       xmm9, xmm9, xmm9                    ; wipe
+    vpxor       xmm10, xmm10, xmm10                 ; wipe
+    vpxor       xmm11, xmm11, xmm11                 ; wipe
+    xor         eax, eax                            ; wipe
     ret
 .end:
 
@@ -689,79 +689,79 @@ global ghash_avx_winograd_clmul1_x16_segments_wipe_power:function (ghash_avx_win
 align 32
 ghash_avx_winograd_clmul1_x16_segments_wipe_power:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]	; fold_q
-    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_unit]	; R = H^0
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_unit]  ; R = H^0
     cmp         rdx, 0x01
     jb          .store
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_unit_twisted]	; P = B_1: the key operand of H^0
-    vpxor       xmm3, xmm2, [rdi + 240]		; P = B_1: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; P = B_1: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; P = B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; P = B_1: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; P = B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; P = B_1: LO += S
-    vpxor       xmm2, xmm4, xmm2		; P = B_1: HI += S
-    vpxor       xmm2, xmm2, [rdi + 752]		; P = B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; P = B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; P = B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; P = B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; P = B_1: RES = fold(LO) + HI
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_unit_twisted]  ; P = B_1: the key operand of H^0
+    vpxor       xmm3, xmm2, [rdi + 240]             ; P = B_1: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; P = B_1: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; P = B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; P = B_1: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; P = B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; P = B_1: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; P = B_1: HI += S
+    vpxor       xmm2, xmm2, [rdi + 752]             ; P = B_1: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; P = B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; P = B_1: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; P = B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; P = B_1: RES = fold(LO) + HI
 .bit:
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; key of P: B0·Q'
-    vpshufd     xmm4, xmm2, 0x4e		; key of P: (B1, B0)
-    vpxor       xmm3, xmm3, xmm4		; key of P: fold B
-    vpunpcklqdq xmm4, xmm2, xmm3		; key of P: C1
-    vpunpckhqdq xmm3, xmm2, xmm3		; key of P: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; key of P: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; key of P: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; key of P: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; key of P: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; key of P: + HI
-    vpxor       xmm5, xmm7, xmm5		; key of P: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; key of P: B0·Q'
+    vpshufd     xmm4, xmm2, 0x4e                    ; key of P: (B1, B0)
+    vpxor       xmm3, xmm3, xmm4                    ; key of P: fold B
+    vpunpcklqdq xmm4, xmm2, xmm3                    ; key of P: C1
+    vpunpckhqdq xmm3, xmm2, xmm3                    ; key of P: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; key of P: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; key of P: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; key of P: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; key of P: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; key of P: + HI
+    vpxor       xmm5, xmm7, xmm5                    ; key of P: RES = fold(LO) + HI
     mov         rax, rdx
-    and         rax, 0x01			; this bit of m
+    and         rax, 0x01                           ; this bit of m
     cmp         rax, 0x00
     je          .even
-    vpxor       xmm6, xmm1, xmm4		; R = R·P: T = A + C1
-    vpxor       xmm7, xmm1, xmm3		; R = R·P: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; R = R·P: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; R = R·P: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; R = R·P: U0·U1
-    vpxor       xmm6, xmm6, xmm1		; R = R·P: LO += S
-    vpxor       xmm1, xmm7, xmm1		; R = R·P: HI += S
-    vpxor       xmm1, xmm1, xmm5		; R = R·P: HI minus the key terms
-    vpclmulqdq  xmm7, xmm6, xmm0, 0x10		; R = R·P: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e		; R = R·P: (LO1, LO0)
-    vpxor       xmm1, xmm6, xmm1		; R = R·P: + HI
-    vpxor       xmm1, xmm7, xmm1		; R = R·P: RES = fold(LO) + HI
+    vpxor       xmm6, xmm1, xmm4                    ; R = R·P: T = A + C1
+    vpxor       xmm7, xmm1, xmm3                    ; R = R·P: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; R = R·P: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; R = R·P: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; R = R·P: U0·U1
+    vpxor       xmm6, xmm6, xmm1                    ; R = R·P: LO += S
+    vpxor       xmm1, xmm7, xmm1                    ; R = R·P: HI += S
+    vpxor       xmm1, xmm1, xmm5                    ; R = R·P: HI minus the key terms
+    vpclmulqdq  xmm7, xmm6, xmm0, 0x10              ; R = R·P: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; R = R·P: (LO1, LO0)
+    vpxor       xmm1, xmm6, xmm1                    ; R = R·P: + HI
+    vpxor       xmm1, xmm7, xmm1                    ; R = R·P: RES = fold(LO) + HI
 .even:
-    vpxor       xmm4, xmm2, xmm4		; P = P·P: T = A + C1
-    vpxor       xmm3, xmm2, xmm3		; P = P·P: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; P = P·P: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; P = P·P: T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; P = P·P: U0·U1
-    vpxor       xmm4, xmm4, xmm2		; P = P·P: LO += S
-    vpxor       xmm2, xmm3, xmm2		; P = P·P: HI += S
-    vpxor       xmm2, xmm2, xmm5		; P = P·P: HI minus the key terms
-    vpclmulqdq  xmm3, xmm4, xmm0, 0x10		; P = P·P: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; P = P·P: (LO1, LO0)
-    vpxor       xmm2, xmm4, xmm2		; P = P·P: + HI
-    vpxor       xmm2, xmm3, xmm2		; P = P·P: RES = fold(LO) + HI
-    shr         rdx, 0x01			; the next bit
+    vpxor       xmm4, xmm2, xmm4                    ; P = P·P: T = A + C1
+    vpxor       xmm3, xmm2, xmm3                    ; P = P·P: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; P = P·P: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; P = P·P: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; P = P·P: U0·U1
+    vpxor       xmm4, xmm4, xmm2                    ; P = P·P: LO += S
+    vpxor       xmm2, xmm3, xmm2                    ; P = P·P: HI += S
+    vpxor       xmm2, xmm2, xmm5                    ; P = P·P: HI minus the key terms
+    vpclmulqdq  xmm3, xmm4, xmm0, 0x10              ; P = P·P: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; P = P·P: (LO1, LO0)
+    vpxor       xmm2, xmm4, xmm2                    ; P = P·P: + HI
+    vpxor       xmm2, xmm3, xmm2                    ; P = P·P: RES = fold(LO) + HI
+    shr         rdx, 0x01                           ; the next bit
     cmp         rdx, 0x01
     jae         .bit
 .after_bit:
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; Y, bytes as in memory
-    vmovdqu     [rsi], xmm0			; Y
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
-    vpxor       xmm5, xmm5, xmm5		; wipe
-    vpxor       xmm6, xmm6, xmm6		; wipe
-    vpxor       xmm7, xmm7, xmm7		; wipe
+    vpshufb     xmm0, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; Y, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; Y
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
     ret
 .end:
 
@@ -773,50 +773,50 @@ global ghash_avx_winograd_clmul1_x16_segments_wipe_combine:function (ghash_avx_w
 align 32
 ghash_avx_winograd_clmul1_x16_segments_wipe_combine:
     endbr64
-    vmovdqu     xmm0, [rdx]			; P, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; P
+    vmovdqu     xmm0, [rdx]                         ; P, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; P
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; key of P: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]	; key of P: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; key of P: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; key of P: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; key of P: H << 1
-    vpxor       xmm0, xmm0, xmm2		; key of P: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; key of P: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; key of P: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; key of P: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; key of P: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; key of P: C1
-    vpunpckhqdq xmm0, xmm0, xmm1		; key of P: C2
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; key of P: C1[0]·C1[1]
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; key of P: C2[0]·C2[1]
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; key of P: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; key of P: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm3		; key of P: + HI
-    vpxor       xmm1, xmm4, xmm1		; key of P: RES = fold(LO) + HI
-    vmovdqu     xmm3, [rdi]			; X, bytes as in memory
-    vpshufb     xmm3, xmm3, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X
-    vpxor       xmm2, xmm3, xmm2		; X·P: T = A + C1
-    vpxor       xmm0, xmm3, xmm0		; X·P: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; X·P: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; X·P: T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; X·P: U0·U1
-    vpxor       xmm2, xmm2, xmm3		; X·P: LO += S
-    vpxor       xmm0, xmm0, xmm3		; X·P: HI += S
-    vpxor       xmm0, xmm0, xmm1		; X·P: HI minus the key terms
-    vpclmulqdq  xmm1, xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10	; X·P: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; X·P: (LO1, LO0)
-    vpxor       xmm0, xmm2, xmm0		; X·P: + HI
-    vpxor       xmm0, xmm1, xmm0		; X·P: RES = fold(LO) + HI
-    vmovdqu     xmm1, [rsi]			; Y, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; Y
-    vpxor       xmm0, xmm0, xmm1		; X·P + Y
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdi], xmm0			; X
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
+    vpsrad      xmm1, xmm1, 0x1f                    ; key of P: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q]  ; key of P: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; key of P: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; key of P: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; key of P: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; key of P: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; key of P: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; key of P: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; key of P: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; key of P: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; key of P: C1
+    vpunpckhqdq xmm0, xmm0, xmm1                    ; key of P: C2
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; key of P: C1[0]·C1[1]
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; key of P: C2[0]·C2[1]
+    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; key of P: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; key of P: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm3                    ; key of P: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; key of P: RES = fold(LO) + HI
+    vmovdqu     xmm3, [rdi]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm3, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X
+    vpxor       xmm2, xmm3, xmm2                    ; X·P: T = A + C1
+    vpxor       xmm0, xmm3, xmm0                    ; X·P: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; X·P: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; X·P: T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; X·P: U0·U1
+    vpxor       xmm2, xmm2, xmm3                    ; X·P: LO += S
+    vpxor       xmm0, xmm0, xmm3                    ; X·P: HI += S
+    vpxor       xmm0, xmm0, xmm1                    ; X·P: HI minus the key terms
+    vpclmulqdq  xmm1, xmm2, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_fold_q], 0x10  ; X·P: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; X·P: (LO1, LO0)
+    vpxor       xmm0, xmm2, xmm0                    ; X·P: + HI
+    vpxor       xmm0, xmm1, xmm0                    ; X·P: RES = fold(LO) + HI
+    vmovdqu     xmm1, [rsi]                         ; Y, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; Y
+    vpxor       xmm0, xmm0, xmm1                    ; X·P + Y
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_segments_wipe_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdi], xmm0                         ; X
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
     ret
 .end:

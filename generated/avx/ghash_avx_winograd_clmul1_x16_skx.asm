@@ -53,224 +53,224 @@ global ghash_avx_winograd_clmul1_x16_skx_init:function (ghash_avx_winograd_clmul
 align 32
 ghash_avx_winograd_clmul1_x16_skx_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q]	; fold_q
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vmovdqu     xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q]  ; fold_q
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; H
     vpshufd     xmm2, xmm0, 0xff
-    vpsrlq      xmm3, xmm0, 0x3f		; B_1: bits that cross
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpand       xmm2, xmm2, xmm1		; B_1: x^-1 if it is set
-    vpxor       xmm0, xmm0, xmm3		; B_1: as 128 bits
-    vpxor       xmm11, xmm0, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm0, xmm11, xmm1, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm11, 0x4e		; B_1: (B1, B0)
-    vpclmulqdq  xmm3, xmm11, xmm11, 0x10	; V_2 = V_1·B_1: A0·A1
-    vpxor       xmm0, xmm0, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm11, xmm0		; B_1: C1
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpxor       xmm5, xmm11, xmm2		; V_2 = V_1·B_1: T = A + C1
-    vmovdqu     [rdi + 240], xmm2		; B_1: C1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpunpckhqdq xmm0, xmm11, xmm0		; B_1: C2
-    vpclmulqdq  xmm6, xmm0, xmm0, 0x10		; B_1: C2[0]·C2[1]
-    vpxor       xmm7, xmm11, xmm0		; V_2 = V_1·B_1: U = A + C2
-    vmovdqu     [rdi + 496], xmm0		; B_1: C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpclmulqdq  xmm8, xmm4, xmm1, 0x10		; B_1: LO0·Q'
-    vpxor       xmm5, xmm5, xmm3		; V_2 = V_1·B_1: LO += S
-    vpshufd     xmm4, xmm4, 0x4e		; B_1: (LO1, LO0)
-    vpclmulqdq  xmm9, xmm5, xmm1, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpxor       xmm4, xmm4, xmm6		; B_1: + HI
-    vpshufd     xmm5, xmm5, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm7, xmm3		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm4, xmm8, xmm4		; B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm3, xmm4		; V_2 = V_1·B_1: HI minus the key terms
-    vmovdqu     [rdi + 752], xmm4		; B_1: R
-    vpxor       xmm3, xmm5, xmm3		; V_2 = V_1·B_1: + HI
-    vpxor       xmm12, xmm9, xmm3		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm12, xmm1, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpxor       xmm2, xmm12, xmm2		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm0, xmm12, xmm0		; V_3 = V_2·B_1: U = A + C2
-    vpshufd     xmm5, xmm12, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpclmulqdq  xmm6, xmm12, xmm12, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm7, xmm12, xmm12, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm5, xmm12, xmm3		; V_2 = V_1·B_1: C1
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpxor       xmm9, xmm12, xmm5		; V_4 = V_2·B_2: T = A + C1
-    vmovdqu     [rdi + 224], xmm5		; V_2 = V_1·B_1: C1
-    vpclmulqdq  xmm5, xmm9, xmm9, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpxor       xmm2, xmm2, xmm6		; V_3 = V_2·B_1: LO += S
-    vpunpckhqdq xmm3, xmm12, xmm3		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm9, xmm3, xmm3, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpxor       xmm10, xmm12, xmm3		; V_4 = V_2·B_2: U = A + C2
-    vpxor       xmm0, xmm0, xmm6		; V_3 = V_2·B_1: HI += S
-    vmovdqu     [rdi + 480], xmm3		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm3, xmm10, xmm10, 0x10	; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm0, xmm0, xmm4		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm6, xmm2, xmm1, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpclmulqdq  xmm10, xmm8, xmm1, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpxor       xmm0, xmm2, xmm0		; V_3 = V_2·B_1: + HI
-    vpxor       xmm2, xmm5, xmm7		; V_4 = V_2·B_2: LO += S
-    vpshufd     xmm5, xmm8, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    mov         eax, 0x03			; V_4 = V_2·B_2: rounds of s registers
-    vpclmulqdq  xmm8, xmm2, xmm1, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpxor       xmm5, xmm5, xmm9		; V_2 = V_1·B_1: + HI
-    vpshufd     xmm2, xmm2, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm7		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm7, xmm6, xmm0		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm0, xmm7, xmm1, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpxor       xmm5, xmm10, xmm5		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpshufd     xmm6, xmm7, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm3, xmm3, xmm5		; V_4 = V_2·B_2: HI minus the key terms
-    vpxor       xmm4, xmm5, xmm4		; V_2 = V_1·B_1: R_i
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: + HI
-    vmovdqu     [rdi + 736], xmm4		; V_2 = V_1·B_1: R
-    vpxor       xmm8, xmm8, xmm2		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm8, xmm1, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm3, xmm8, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm0, xmm0, xmm6		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm5, xmm7, xmm0		; V_3 = V_2·B_1: C1
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vmovdqu     [rdi + 208], xmm5		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm0, xmm7, xmm0		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm5, xmm0, xmm0, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vmovdqu     [rdi + 464], xmm0		; V_3 = V_2·B_1: C2
-    vpxor       xmm0, xmm2, xmm3		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm2, xmm8, xmm0		; V_4 = V_2·B_2: C1
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vmovdqu     [rdi + 192], xmm2		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm0, xmm8, xmm0		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm9, xmm6, xmm1, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vmovdqu     [rdi + 448], xmm0		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm10, xmm0, xmm0, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpshufd     xmm6, xmm6, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm6, xmm5		; V_3 = V_2·B_1: + HI
-    vpclmulqdq  xmm6, xmm3, xmm1, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm5, xmm9, xmm5		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm3, xmm10		; V_4 = V_2·B_2: + HI
-    vpxor       xmm4, xmm5, xmm4		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 720], xmm4		; V_3 = V_2·B_1: R
-    vpxor       xmm3, xmm6, xmm3		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpxor       xmm4, xmm3, xmm4		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 704], xmm4		; V_4 = V_2·B_2: R
+    vpsrlq      xmm3, xmm0, 0x3f                    ; B_1: bits that cross
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpand       xmm2, xmm2, xmm1                    ; B_1: x^-1 if it is set
+    vpxor       xmm0, xmm0, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm11, xmm0, xmm2                   ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm0, xmm11, xmm1, 0x10             ; B_1: B0·Q'
+    vpshufd     xmm2, xmm11, 0x4e                   ; B_1: (B1, B0)
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_2 = V_1·B_1: A0·A1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm11, xmm0                   ; B_1: C1
+    vpclmulqdq  xmm4, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpxor       xmm5, xmm11, xmm2                   ; V_2 = V_1·B_1: T = A + C1
+    vmovdqu     [rdi + 240], xmm2                   ; B_1: C1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpunpckhqdq xmm0, xmm11, xmm0                   ; B_1: C2
+    vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; B_1: C2[0]·C2[1]
+    vpxor       xmm7, xmm11, xmm0                   ; V_2 = V_1·B_1: U = A + C2
+    vmovdqu     [rdi + 496], xmm0                   ; B_1: C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpclmulqdq  xmm8, xmm4, xmm1, 0x10              ; B_1: LO0·Q'
+    vpxor       xmm5, xmm5, xmm3                    ; V_2 = V_1·B_1: LO += S
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_1: (LO1, LO0)
+    vpclmulqdq  xmm9, xmm5, xmm1, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpxor       xmm4, xmm4, xmm6                    ; B_1: + HI
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm7, xmm3                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm4, xmm8, xmm4                    ; B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm3, xmm4                    ; V_2 = V_1·B_1: HI minus the key terms
+    vmovdqu     [rdi + 752], xmm4                   ; B_1: R
+    vpxor       xmm3, xmm5, xmm3                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm12, xmm9, xmm3                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm12, xmm1, 0x10             ; V_2 = V_1·B_1: B0·Q'
+    vpxor       xmm2, xmm12, xmm2                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm0, xmm12, xmm0                   ; V_3 = V_2·B_1: U = A + C2
+    vpshufd     xmm5, xmm12, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpclmulqdq  xmm6, xmm12, xmm12, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm7, xmm12, xmm12, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm5, xmm12, xmm3                   ; V_2 = V_1·B_1: C1
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpxor       xmm9, xmm12, xmm5                   ; V_4 = V_2·B_2: T = A + C1
+    vmovdqu     [rdi + 224], xmm5                   ; V_2 = V_1·B_1: C1
+    vpclmulqdq  xmm5, xmm9, xmm9, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpxor       xmm2, xmm2, xmm6                    ; V_3 = V_2·B_1: LO += S
+    vpunpckhqdq xmm3, xmm12, xmm3                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpxor       xmm10, xmm12, xmm3                  ; V_4 = V_2·B_2: U = A + C2
+    vpxor       xmm0, xmm0, xmm6                    ; V_3 = V_2·B_1: HI += S
+    vmovdqu     [rdi + 480], xmm3                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm3, xmm10, xmm10, 0x10            ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm0, xmm0, xmm4                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm6, xmm2, xmm1, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpclmulqdq  xmm10, xmm8, xmm1, 0x10             ; V_2 = V_1·B_1: LO0·Q'
+    vpxor       xmm0, xmm2, xmm0                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm2, xmm5, xmm7                    ; V_4 = V_2·B_2: LO += S
+    vpshufd     xmm5, xmm8, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    mov         eax, 0x03                           ; V_4 = V_2·B_2: rounds of s registers
+    vpclmulqdq  xmm8, xmm2, xmm1, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpxor       xmm5, xmm5, xmm9                    ; V_2 = V_1·B_1: + HI
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm7                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm7, xmm6, xmm0                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm0, xmm7, xmm1, 0x10              ; V_3 = V_2·B_1: B0·Q'
+    vpxor       xmm5, xmm10, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpshufd     xmm6, xmm7, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpxor       xmm4, xmm5, xmm4                    ; V_2 = V_1·B_1: R_i
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: + HI
+    vmovdqu     [rdi + 736], xmm4                   ; V_2 = V_1·B_1: R
+    vpxor       xmm8, xmm8, xmm2                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm8, xmm1, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm3, xmm8, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm0, xmm0, xmm6                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm5, xmm7, xmm0                    ; V_3 = V_2·B_1: C1
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vmovdqu     [rdi + 208], xmm5                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm0, xmm7, xmm0                    ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm5, xmm0, xmm0, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vmovdqu     [rdi + 464], xmm0                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm0, xmm2, xmm3                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm2, xmm8, xmm0                    ; V_4 = V_2·B_2: C1
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vmovdqu     [rdi + 192], xmm2                   ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm0, xmm8, xmm0                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm9, xmm6, xmm1, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vmovdqu     [rdi + 448], xmm0                   ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm10, xmm0, xmm0, 0x10             ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpshufd     xmm6, xmm6, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm5, xmm6, xmm5                    ; V_3 = V_2·B_1: + HI
+    vpclmulqdq  xmm6, xmm3, xmm1, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm5, xmm9, xmm5                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm3, xmm10                   ; V_4 = V_2·B_2: + HI
+    vpxor       xmm4, xmm5, xmm4                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 720], xmm4                   ; V_3 = V_2·B_1: R
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 704], xmm4                   ; V_4 = V_2·B_2: R
 .round:
-    vpxor       xmm5, xmm11, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpclmulqdq  xmm6, xmm11, xmm11, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpxor       xmm9, xmm11, xmm0		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpxor       xmm10, xmm12, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm11, xmm12, xmm0		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpclmulqdq  xmm13, xmm5, xmm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpxor       xmm10, xmm10, xmm12		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  xmm14, xmm10, xmm1, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpxor       xmm6, xmm9, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm9, xmm7, xmm2		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm6, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpxor       xmm11, xmm11, xmm12		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpclmulqdq  xmm15, xmm7, xmm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpxor       xmm7, xmm7, xmm0		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpclmulqdq  xmm6, xmm7, xmm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       xmm7, xmm11, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpshufd     xmm10, xmm10, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm11, xmm13, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm10, xmm7		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm7, xmm8, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       xmm10, xmm8, xmm0		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpxor       xmm12, xmm14, xmm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm10, xmm10, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       xmm9, xmm9, xmm15		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpclmulqdq  xmm10, xmm9, xmm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpxor       xmm6, xmm6, xmm15		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpshufd     xmm9, xmm9, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm6, xmm9, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpclmulqdq  xmm9, xmm11, xmm1, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm13, xmm11, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm7, xmm7, xmm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpclmulqdq  xmm14, xmm7, xmm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpxor       xmm5, xmm5, xmm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       xmm5, xmm5, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpshufd     xmm8, xmm7, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm7, xmm10, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm8, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm6, xmm9, xmm13		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm8, xmm11, xmm6		; entries of V_(i+1): C1
-    vpclmulqdq  xmm9, xmm8, xmm8, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vmovdqu     [rdi + 240], xmm8		; entries of V_(i+1): C1
-    vpxor       xmm8, xmm14, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm12, xmm1, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm10, xmm12, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpunpckhqdq xmm6, xmm11, xmm6		; entries of V_(i+1): C2
-    vpclmulqdq  xmm13, xmm6, xmm6, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vmovdqu     [rdi + 496], xmm6		; entries of V_(i+1): C2
-    vpclmulqdq  xmm6, xmm9, xmm1, 0x10		; entries of V_(i+1): LO0·Q'
-    vpxor       xmm5, xmm5, xmm10		; entries of V_(i+2): fold B
-    vpshufd     xmm9, xmm9, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpunpcklqdq xmm10, xmm12, xmm5		; entries of V_(i+2): C1
-    vpclmulqdq  xmm14, xmm10, xmm10, 0x10	; entries of V_(i+2): C1[0]·C1[1]
-    vmovdqu     [rdi + 224], xmm10		; entries of V_(i+2): C1
-    vpunpckhqdq xmm5, xmm12, xmm5		; entries of V_(i+2): C2
-    vpxor       xmm9, xmm9, xmm13		; entries of V_(i+1): + HI
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vmovdqu     [rdi + 480], xmm5		; entries of V_(i+2): C2
-    vpclmulqdq  xmm5, xmm7, xmm1, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm13, xmm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm6, xmm6, xmm9		; entries of V_(i+1): RES = fold(LO) + HI
-    vpxor       xmm4, xmm6, xmm4		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 752], xmm4		; entries of V_(i+1): R
-    vpclmulqdq  xmm6, xmm14, xmm1, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm9, xmm14, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm9, xmm9, xmm10		; entries of V_(i+2): + HI
-    vpxor       xmm5, xmm5, xmm13		; entries of V_(i+3): fold B
-    vpunpcklqdq xmm10, xmm7, xmm5		; entries of V_(i+3): C1
-    vpclmulqdq  xmm13, xmm10, xmm10, 0x10	; entries of V_(i+3): C1[0]·C1[1]
-    vmovdqu     [rdi + 208], xmm10		; entries of V_(i+3): C1
-    vpunpckhqdq xmm5, xmm7, xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm10, xmm5, xmm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpxor       xmm6, xmm6, xmm9		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 464], xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm5, xmm8, xmm1, 0x10		; entries of V_(i+4): B0·Q'
-    vpxor       xmm4, xmm6, xmm4		; entries of V_(i+2): R_i
-    vpshufd     xmm6, xmm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vmovdqu     [rdi + 736], xmm4		; entries of V_(i+2): R
-    vpclmulqdq  xmm9, xmm13, xmm1, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     xmm13, xmm13, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm10, xmm13, xmm10		; entries of V_(i+3): + HI
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): fold B
-    vpunpcklqdq xmm6, xmm8, xmm5		; entries of V_(i+4): C1
-    vpclmulqdq  xmm13, xmm6, xmm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vmovdqu     [rdi + 192], xmm6		; entries of V_(i+4): C1
-    vpunpckhqdq xmm5, xmm8, xmm5		; entries of V_(i+4): C2
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpxor       xmm9, xmm9, xmm10		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 448], xmm5		; entries of V_(i+4): C2
+    vpxor       xmm5, xmm11, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpclmulqdq  xmm6, xmm11, xmm11, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpxor       xmm9, xmm11, xmm0                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpxor       xmm10, xmm12, xmm2                  ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm11, xmm12, xmm0                  ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpclmulqdq  xmm13, xmm5, xmm1, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpxor       xmm10, xmm10, xmm12                 ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  xmm14, xmm10, xmm1, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpxor       xmm6, xmm9, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm9, xmm7, xmm2                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpxor       xmm11, xmm11, xmm12                 ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpclmulqdq  xmm15, xmm7, xmm7, 0x10             ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpxor       xmm7, xmm7, xmm0                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       xmm7, xmm11, xmm3                   ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpshufd     xmm10, xmm10, 0x4e                  ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm11, xmm13, xmm5                  ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm10, xmm7                   ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm7, xmm8, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       xmm10, xmm8, xmm0                   ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpxor       xmm12, xmm14, xmm5                  ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm10, xmm10, 0x10            ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       xmm9, xmm9, xmm15                   ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpclmulqdq  xmm10, xmm9, xmm1, 0x10             ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpxor       xmm6, xmm6, xmm15                   ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpshufd     xmm9, xmm9, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm6, xmm9, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpclmulqdq  xmm9, xmm11, xmm1, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm13, xmm11, 0x4e                  ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm7, xmm7, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpclmulqdq  xmm14, xmm7, xmm1, 0x10             ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm5, xmm5, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpshufd     xmm8, xmm7, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm7, xmm10, xmm6                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm8, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm6, xmm9, xmm13                   ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm8, xmm11, xmm6                   ; entries of V_(i+1): C1
+    vpclmulqdq  xmm9, xmm8, xmm8, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vmovdqu     [rdi + 240], xmm8                   ; entries of V_(i+1): C1
+    vpxor       xmm8, xmm14, xmm5                   ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm12, xmm1, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm10, xmm12, 0x4e                  ; entries of V_(i+2): (B1, B0)
+    vpunpckhqdq xmm6, xmm11, xmm6                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm13, xmm6, xmm6, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vmovdqu     [rdi + 496], xmm6                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm6, xmm9, xmm1, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpxor       xmm5, xmm5, xmm10                   ; entries of V_(i+2): fold B
+    vpshufd     xmm9, xmm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpunpcklqdq xmm10, xmm12, xmm5                  ; entries of V_(i+2): C1
+    vpclmulqdq  xmm14, xmm10, xmm10, 0x10           ; entries of V_(i+2): C1[0]·C1[1]
+    vmovdqu     [rdi + 224], xmm10                  ; entries of V_(i+2): C1
+    vpunpckhqdq xmm5, xmm12, xmm5                   ; entries of V_(i+2): C2
+    vpxor       xmm9, xmm9, xmm13                   ; entries of V_(i+1): + HI
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vmovdqu     [rdi + 480], xmm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm5, xmm7, xmm1, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm13, xmm7, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vpxor       xmm4, xmm6, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 752], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm6, xmm14, xmm1, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm9, xmm14, 0x4e                   ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm9, xmm9, xmm10                   ; entries of V_(i+2): + HI
+    vpxor       xmm5, xmm5, xmm13                   ; entries of V_(i+3): fold B
+    vpunpcklqdq xmm10, xmm7, xmm5                   ; entries of V_(i+3): C1
+    vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; entries of V_(i+3): C1[0]·C1[1]
+    vmovdqu     [rdi + 208], xmm10                  ; entries of V_(i+3): C1
+    vpunpckhqdq xmm5, xmm7, xmm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpxor       xmm6, xmm6, xmm9                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 464], xmm5                   ; entries of V_(i+3): C2
+    vpclmulqdq  xmm5, xmm8, xmm1, 0x10              ; entries of V_(i+4): B0·Q'
+    vpxor       xmm4, xmm6, xmm4                    ; entries of V_(i+2): R_i
+    vpshufd     xmm6, xmm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vmovdqu     [rdi + 736], xmm4                   ; entries of V_(i+2): R
+    vpclmulqdq  xmm9, xmm13, xmm1, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     xmm13, xmm13, 0x4e                  ; entries of V_(i+3): (LO1, LO0)
+    vpxor       xmm10, xmm13, xmm10                 ; entries of V_(i+3): + HI
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq xmm6, xmm8, xmm5                    ; entries of V_(i+4): C1
+    vpclmulqdq  xmm13, xmm6, xmm6, 0x10             ; entries of V_(i+4): C1[0]·C1[1]
+    vmovdqu     [rdi + 192], xmm6                   ; entries of V_(i+4): C1
+    vpunpckhqdq xmm5, xmm8, xmm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpxor       xmm9, xmm9, xmm10                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 448], xmm5                   ; entries of V_(i+4): C2
     sub         rax, 0x01
-    vpxor       xmm4, xmm9, xmm4		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 720], xmm4		; entries of V_(i+3): R
-    vpclmulqdq  xmm5, xmm13, xmm1, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     xmm9, xmm13, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm6, xmm9, xmm6		; entries of V_(i+4): + HI
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): RES = fold(LO) + HI
-    vpxor       xmm4, xmm5, xmm4		; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 704], xmm4		; entries of V_(i+4): R
+    vpxor       xmm4, xmm9, xmm4                    ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 720], xmm4                   ; entries of V_(i+3): R
+    vpclmulqdq  xmm5, xmm13, xmm1, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     xmm9, xmm13, 0x4e                   ; entries of V_(i+4): (LO1, LO0)
+    vpxor       xmm6, xmm9, xmm6                    ; entries of V_(i+4): + HI
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): RES = fold(LO) + HI
+    vpxor       xmm4, xmm5, xmm4                    ; entries of V_(i+4): R_i
+    vmovdqu     [rdi + 704], xmm4                   ; entries of V_(i+4): R
     cmp         rax, 0x01
     jae         .round
 .after_round:
@@ -285,24 +285,24 @@ global ghash_avx_winograd_clmul1_x16_skx_mul:function (ghash_avx_winograd_clmul1
 align 32
 ghash_avx_winograd_clmul1_x16_skx_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x10		; A0·A1
-    vpxor       xmm0, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm2		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10	; LO0·Q'
-    vpxor       xmm0, xmm0, xmm2		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 752]		; HI minus the key terms
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm3, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; A0·A1
+    vpxor       xmm0, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10  ; LO0·Q'
+    vpxor       xmm0, xmm0, xmm2                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -314,202 +314,202 @@ global ghash_avx_winograd_clmul1_x16_skx_update:function (ghash_avx_winograd_clm
 align 32
 ghash_avx_winograd_clmul1_x16_skx_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x10		; A0·A1
-    vpxor       xmm0, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm2		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10	; LO0·Q'
-    vpxor       xmm0, xmm0, xmm2		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 752]		; HI minus the key terms
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm3, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; A0·A1
+    vpxor       xmm0, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10  ; LO0·Q'
+    vpxor       xmm0, xmm0, xmm2                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 752]             ; HI minus the key terms
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x16_skx_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q]	; fold_q
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q]  ; fold_q
 .group:
-    vmovdqu     xmm3, [rdx + 32]		; C3·H^14: C, bytes as in memory
-    vmovdqu     xmm4, [rdx + 48]		; C4·H^13: C, bytes as in memory
-    vmovdqu     xmm5, [rdx + 64]		; C5·H^12: C, bytes as in memory
-    vmovdqu     xmm6, [rdx + 80]		; C6·H^11: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C3·H^14: C
-    vpshufb     xmm4, xmm4, xmm0		; C4·H^13: C
-    vpxor       xmm7, xmm3, [rdi + 32]		; C3·H^14: T = A + C1
-    vpxor       xmm8, xmm3, [rdi + 288]		; C3·H^14: U = A + C2
-    vpxor       xmm9, xmm4, [rdi + 48]		; C4·H^13: T = A + C1
-    vpshufb     xmm5, xmm5, xmm0		; C5·H^12: C
-    vpxor       xmm10, xmm4, [rdi + 304]	; C4·H^13: U = A + C2
-    vmovdqu     xmm11, [rdx + 96]		; C7·H^10: C, bytes as in memory
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^14: A0·A1
-    vpxor       xmm12, xmm5, [rdi + 64]		; C5·H^12: T = A + C1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C3·H^14: T0·T1
-    vpxor       xmm13, xmm5, [rdi + 320]	; C5·H^12: U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C4·H^13: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C4·H^13: T0·T1
-    vpshufb     xmm6, xmm6, xmm0		; C6·H^11: C
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C5·H^12: A0·A1
-    vpxor       xmm14, xmm6, [rdi + 80]		; C6·H^11: T = A + C1
-    vmovdqu     xmm15, [rdx + 112]		; C8·H^9: C, bytes as in memory
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C5·H^12: T0·T1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C6·H^11: T0·T1
-    vpshufb     xmm11, xmm11, xmm0		; C7·H^10: C
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C3·H^14: U0·U1
-    vpxor       xmm3, xmm3, xmm4		; C5·H^12: S += it
-    vpxor       xmm4, xmm11, [rdi + 96]		; C7·H^10: T = A + C1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C7·H^10: T0·T1
-    vpxor       xmm7, xmm7, xmm9		; C5·H^12: LO += it
-    vpxor       xmm9, xmm6, [rdi + 336]		; C6·H^11: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^11: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C4·H^13: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; C6·H^11: S += it
-    vmovdqu     xmm5, [rdx + 128]		; C9·H^8: C, bytes as in memory
-    vpshufb     xmm15, xmm15, xmm0		; C8·H^9: C
-    vpxor       xmm7, xmm7, xmm12		; C6·H^11: LO += it
-    vpxor       xmm12, xmm11, [rdi + 352]	; C7·H^10: U = A + C2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C7·H^10: A0·A1
-    vpxor       xmm7, xmm7, xmm14		; C7·H^10: LO += it
-    vpxor       xmm14, xmm15, [rdi + 112]	; C8·H^9: T = A + C1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C8·H^9: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C5·H^12: U0·U1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C6·H^11: U0·U1
-    vpxor       xmm4, xmm7, xmm4		; C8·H^9: LO += it
-    vmovdqu     xmm7, [rdx + 144]		; C10·H^7: C, bytes as in memory
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C7·H^10: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C7·H^10: S += it
-    vpxor       xmm6, xmm15, [rdi + 368]	; C8·H^9: U = A + C2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C8·H^9: A0·A1
-    vpxor       xmm8, xmm8, xmm10		; C5·H^12: HI += it
-    vmovdqu     xmm10, [rdx + 160]		; C11·H^6: C, bytes as in memory
-    vpshufb     xmm5, xmm5, xmm0		; C9·H^8: C
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^9: U0·U1
-    vpxor       xmm3, xmm3, xmm11		; C8·H^9: S += it
-    vpxor       xmm11, xmm5, [rdi + 128]	; C9·H^8: T = A + C1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C9·H^8: T0·T1
-    vpxor       xmm4, xmm4, xmm14		; C9·H^8: LO += it
-    vpxor       xmm14, xmm5, [rdi + 384]	; C9·H^8: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C9·H^8: A0·A1
-    vpxor       xmm8, xmm8, xmm13		; C6·H^11: HI += it
-    vmovdqu     xmm13, [rdx + 176]		; C12·H^5: C, bytes as in memory
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C9·H^8: U0·U1
-    vpxor       xmm8, xmm8, xmm9		; C7·H^10: HI += it
-    vpshufb     xmm7, xmm7, xmm0		; C10·H^7: C
-    vpxor       xmm8, xmm8, xmm12		; C8·H^9: HI += it
-    vpxor       xmm9, xmm7, [rdi + 144]		; C10·H^7: T = A + C1
-    vpclmulqdq  xmm12, xmm7, xmm7, 0x10		; C10·H^7: A0·A1
-    vpxor       xmm7, xmm7, [rdi + 400]		; C10·H^7: U = A + C2
-    vpshufb     xmm10, xmm10, xmm0		; C11·H^6: C
-    vpxor       xmm3, xmm3, xmm15		; C9·H^8: S += it
-    vmovdqu     xmm15, [rdx + 192]		; C13·H^4: C, bytes as in memory
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C10·H^7: T0·T1
-    vpxor       xmm6, xmm8, xmm6		; C9·H^8: HI += it
-    vpxor       xmm8, xmm10, [rdi + 160]	; C11·H^6: T = A + C1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C11·H^6: T0·T1
-    vpxor       xmm4, xmm4, xmm11		; C10·H^7: LO += it
-    vpxor       xmm11, xmm10, [rdi + 416]	; C11·H^6: U = A + C2
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C11·H^6: A0·A1
-    vpxor       xmm3, xmm3, xmm5		; C10·H^7: S += it
-    vpshufb     xmm5, xmm13, xmm0		; C12·H^5: C
-    vmovdqu     xmm13, [rdx + 208]		; C14·H^3: C, bytes as in memory
-    vpxor       xmm6, xmm6, xmm14		; C10·H^7: HI += it
-    vpxor       xmm14, xmm5, [rdi + 176]	; C12·H^5: T = A + C1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C10·H^7: U0·U1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C12·H^5: T0·T1
-    vpxor       xmm3, xmm3, xmm12		; C11·H^6: S += it
-    vpxor       xmm12, xmm5, [rdi + 432]	; C12·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C12·H^5: A0·A1
-    vpshufb     xmm15, xmm15, xmm0		; C13·H^4: C
-    vpxor       xmm4, xmm4, xmm9		; C11·H^6: LO += it
-    vmovdqu     xmm9, [rdx + 224]		; C15·H^2: C, bytes as in memory
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C11·H^6: U0·U1
-    vpxor       xmm4, xmm4, xmm8		; C12·H^5: LO += it
-    vpxor       xmm8, xmm15, [rdi + 192]	; C13·H^4: T = A + C1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C13·H^4: T0·T1
-    vpxor       xmm3, xmm3, xmm10		; C12·H^5: S += it
-    vpxor       xmm10, xmm15, [rdi + 448]	; C13·H^4: U = A + C2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C13·H^4: A0·A1
-    vpshufb     xmm13, xmm13, xmm0		; C14·H^3: C
-    vpxor       xmm6, xmm6, xmm7		; C11·H^6: HI += it
-    vmovdqu     xmm7, [rdx + 240]		; C16·H^1: C, bytes as in memory
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C12·H^5: U0·U1
-    vpxor       xmm4, xmm4, xmm14		; C13·H^4: LO += it
-    vpxor       xmm14, xmm13, [rdi + 208]	; C14·H^3: T = A + C1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C14·H^3: T0·T1
-    vpxor       xmm3, xmm3, xmm5		; C13·H^4: S += it
-    vpxor       xmm5, xmm13, [rdi + 464]	; C14·H^3: U = A + C2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C14·H^3: A0·A1
-    vpshufb     xmm9, xmm9, xmm0		; C15·H^2: C
-    vpxor       xmm6, xmm6, xmm11		; C12·H^5: HI += it
-    vmovdqu     xmm11, [rdx + 16]		; C2·H^15: C, bytes as in memory
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C13·H^4: U0·U1
-    vpxor       xmm4, xmm4, xmm8		; C14·H^3: LO += it
-    vpxor       xmm8, xmm9, [rdi + 224]		; C15·H^2: T = A + C1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C15·H^2: T0·T1
-    vpxor       xmm3, xmm3, xmm15		; C14·H^3: S += it
-    vpxor       xmm15, xmm9, [rdi + 480]	; C15·H^2: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C15·H^2: A0·A1
-    vpshufb     xmm7, xmm7, xmm0		; C16·H^1: C
-    vpxor       xmm6, xmm6, xmm12		; C13·H^4: HI += it
-    vmovdqu     xmm12, [rdx]			; C1·H^16: C, bytes as in memory
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C14·H^3: U0·U1
-    vpxor       xmm4, xmm4, xmm14		; C15·H^2: LO += it
-    vpxor       xmm14, xmm7, [rdi + 240]	; C16·H^1: T = A + C1
-    vpclmulqdq  xmm14, xmm14, xmm14, 0x10	; C16·H^1: T0·T1
-    vpxor       xmm3, xmm3, xmm13		; C15·H^2: S += it
-    vpxor       xmm13, xmm7, [rdi + 496]	; C16·H^1: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C16·H^1: A0·A1
-    vpshufb     xmm11, xmm11, xmm0		; C2·H^15: C
-    vpxor       xmm6, xmm6, xmm10		; C14·H^3: HI += it
-    vpxor       xmm10, xmm11, [rdi + 16]	; C2·H^15: T = A + C1
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10	; C15·H^2: U0·U1
-    vpxor       xmm4, xmm4, xmm8		; C16·H^1: LO += it
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; C2·H^15: A0·A1
-    vpxor       xmm11, xmm11, [rdi + 272]	; C2·H^15: U = A + C2
-    vpxor       xmm3, xmm3, xmm9		; C16·H^1: S += it
-    vpclmulqdq  xmm9, xmm10, xmm10, 0x10	; C2·H^15: T0·T1
-    vpshufb     xmm10, xmm12, xmm0		; C1·H^16: C
-    vpxor       xmm5, xmm6, xmm5		; C15·H^2: HI += it
-    vpxor       xmm1, xmm10, xmm1		; C1·H^16: A = X + C
-    vpclmulqdq  xmm6, xmm13, xmm13, 0x10	; C16·H^1: U0·U1
-    vpxor       xmm4, xmm4, xmm14		; C2·H^15: LO += it
-    add         rdx, 256			; next group
-    vpxor       xmm10, xmm1, [rdi]		; C1·H^16: T = A + C1
-    vpclmulqdq  xmm12, xmm1, xmm1, 0x10		; C1·H^16: A0·A1
-    vpxor       xmm1, xmm1, [rdi + 256]		; C1·H^16: U = A + C2
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^14: C, bytes as in memory
+    vmovdqu     xmm4, [rdx + 48]                    ; C4·H^13: C, bytes as in memory
+    vmovdqu     xmm5, [rdx + 64]                    ; C5·H^12: C, bytes as in memory
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^11: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^14: C
+    vpshufb     xmm4, xmm4, xmm0                    ; C4·H^13: C
+    vpxor       xmm7, xmm3, [rdi + 32]              ; C3·H^14: T = A + C1
+    vpxor       xmm8, xmm3, [rdi + 288]             ; C3·H^14: U = A + C2
+    vpxor       xmm9, xmm4, [rdi + 48]              ; C4·H^13: T = A + C1
+    vpshufb     xmm5, xmm5, xmm0                    ; C5·H^12: C
+    vpxor       xmm10, xmm4, [rdi + 304]            ; C4·H^13: U = A + C2
+    vmovdqu     xmm11, [rdx + 96]                   ; C7·H^10: C, bytes as in memory
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^14: A0·A1
+    vpxor       xmm12, xmm5, [rdi + 64]             ; C5·H^12: T = A + C1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^14: T0·T1
+    vpxor       xmm13, xmm5, [rdi + 320]            ; C5·H^12: U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C4·H^13: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C4·H^13: T0·T1
+    vpshufb     xmm6, xmm6, xmm0                    ; C6·H^11: C
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C5·H^12: A0·A1
+    vpxor       xmm14, xmm6, [rdi + 80]             ; C6·H^11: T = A + C1
+    vmovdqu     xmm15, [rdx + 112]                  ; C8·H^9: C, bytes as in memory
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^12: T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C6·H^11: T0·T1
+    vpshufb     xmm11, xmm11, xmm0                  ; C7·H^10: C
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C3·H^14: U0·U1
+    vpxor       xmm3, xmm3, xmm4                    ; C5·H^12: S += it
+    vpxor       xmm4, xmm11, [rdi + 96]             ; C7·H^10: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C7·H^10: T0·T1
+    vpxor       xmm7, xmm7, xmm9                    ; C5·H^12: LO += it
+    vpxor       xmm9, xmm6, [rdi + 336]             ; C6·H^11: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^11: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C4·H^13: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; C6·H^11: S += it
+    vmovdqu     xmm5, [rdx + 128]                   ; C9·H^8: C, bytes as in memory
+    vpshufb     xmm15, xmm15, xmm0                  ; C8·H^9: C
+    vpxor       xmm7, xmm7, xmm12                   ; C6·H^11: LO += it
+    vpxor       xmm12, xmm11, [rdi + 352]           ; C7·H^10: U = A + C2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^10: A0·A1
+    vpxor       xmm7, xmm7, xmm14                   ; C7·H^10: LO += it
+    vpxor       xmm14, xmm15, [rdi + 112]           ; C8·H^9: T = A + C1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^9: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^12: U0·U1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C6·H^11: U0·U1
+    vpxor       xmm4, xmm7, xmm4                    ; C8·H^9: LO += it
+    vmovdqu     xmm7, [rdx + 144]                   ; C10·H^7: C, bytes as in memory
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^10: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^10: S += it
+    vpxor       xmm6, xmm15, [rdi + 368]            ; C8·H^9: U = A + C2
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^9: A0·A1
+    vpxor       xmm8, xmm8, xmm10                   ; C5·H^12: HI += it
+    vmovdqu     xmm10, [rdx + 160]                  ; C11·H^6: C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm0                    ; C9·H^8: C
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^9: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; C8·H^9: S += it
+    vpxor       xmm11, xmm5, [rdi + 128]            ; C9·H^8: T = A + C1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C9·H^8: T0·T1
+    vpxor       xmm4, xmm4, xmm14                   ; C9·H^8: LO += it
+    vpxor       xmm14, xmm5, [rdi + 384]            ; C9·H^8: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C9·H^8: A0·A1
+    vpxor       xmm8, xmm8, xmm13                   ; C6·H^11: HI += it
+    vmovdqu     xmm13, [rdx + 176]                  ; C12·H^5: C, bytes as in memory
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C9·H^8: U0·U1
+    vpxor       xmm8, xmm8, xmm9                    ; C7·H^10: HI += it
+    vpshufb     xmm7, xmm7, xmm0                    ; C10·H^7: C
+    vpxor       xmm8, xmm8, xmm12                   ; C8·H^9: HI += it
+    vpxor       xmm9, xmm7, [rdi + 144]             ; C10·H^7: T = A + C1
+    vpclmulqdq  xmm12, xmm7, xmm7, 0x10             ; C10·H^7: A0·A1
+    vpxor       xmm7, xmm7, [rdi + 400]             ; C10·H^7: U = A + C2
+    vpshufb     xmm10, xmm10, xmm0                  ; C11·H^6: C
+    vpxor       xmm3, xmm3, xmm15                   ; C9·H^8: S += it
+    vmovdqu     xmm15, [rdx + 192]                  ; C13·H^4: C, bytes as in memory
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C10·H^7: T0·T1
+    vpxor       xmm6, xmm8, xmm6                    ; C9·H^8: HI += it
+    vpxor       xmm8, xmm10, [rdi + 160]            ; C11·H^6: T = A + C1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C11·H^6: T0·T1
+    vpxor       xmm4, xmm4, xmm11                   ; C10·H^7: LO += it
+    vpxor       xmm11, xmm10, [rdi + 416]           ; C11·H^6: U = A + C2
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C11·H^6: A0·A1
+    vpxor       xmm3, xmm3, xmm5                    ; C10·H^7: S += it
+    vpshufb     xmm5, xmm13, xmm0                   ; C12·H^5: C
+    vmovdqu     xmm13, [rdx + 208]                  ; C14·H^3: C, bytes as in memory
+    vpxor       xmm6, xmm6, xmm14                   ; C10·H^7: HI += it
+    vpxor       xmm14, xmm5, [rdi + 176]            ; C12·H^5: T = A + C1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C10·H^7: U0·U1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C12·H^5: T0·T1
+    vpxor       xmm3, xmm3, xmm12                   ; C11·H^6: S += it
+    vpxor       xmm12, xmm5, [rdi + 432]            ; C12·H^5: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C12·H^5: A0·A1
+    vpshufb     xmm15, xmm15, xmm0                  ; C13·H^4: C
+    vpxor       xmm4, xmm4, xmm9                    ; C11·H^6: LO += it
+    vmovdqu     xmm9, [rdx + 224]                   ; C15·H^2: C, bytes as in memory
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C11·H^6: U0·U1
+    vpxor       xmm4, xmm4, xmm8                    ; C12·H^5: LO += it
+    vpxor       xmm8, xmm15, [rdi + 192]            ; C13·H^4: T = A + C1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C13·H^4: T0·T1
+    vpxor       xmm3, xmm3, xmm10                   ; C12·H^5: S += it
+    vpxor       xmm10, xmm15, [rdi + 448]           ; C13·H^4: U = A + C2
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C13·H^4: A0·A1
+    vpshufb     xmm13, xmm13, xmm0                  ; C14·H^3: C
+    vpxor       xmm6, xmm6, xmm7                    ; C11·H^6: HI += it
+    vmovdqu     xmm7, [rdx + 240]                   ; C16·H^1: C, bytes as in memory
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C12·H^5: U0·U1
+    vpxor       xmm4, xmm4, xmm14                   ; C13·H^4: LO += it
+    vpxor       xmm14, xmm13, [rdi + 208]           ; C14·H^3: T = A + C1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C14·H^3: T0·T1
+    vpxor       xmm3, xmm3, xmm5                    ; C13·H^4: S += it
+    vpxor       xmm5, xmm13, [rdi + 464]            ; C14·H^3: U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C14·H^3: A0·A1
+    vpshufb     xmm9, xmm9, xmm0                    ; C15·H^2: C
+    vpxor       xmm6, xmm6, xmm11                   ; C12·H^5: HI += it
+    vmovdqu     xmm11, [rdx + 16]                   ; C2·H^15: C, bytes as in memory
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C13·H^4: U0·U1
+    vpxor       xmm4, xmm4, xmm8                    ; C14·H^3: LO += it
+    vpxor       xmm8, xmm9, [rdi + 224]             ; C15·H^2: T = A + C1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C15·H^2: T0·T1
+    vpxor       xmm3, xmm3, xmm15                   ; C14·H^3: S += it
+    vpxor       xmm15, xmm9, [rdi + 480]            ; C15·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C15·H^2: A0·A1
+    vpshufb     xmm7, xmm7, xmm0                    ; C16·H^1: C
+    vpxor       xmm6, xmm6, xmm12                   ; C13·H^4: HI += it
+    vmovdqu     xmm12, [rdx]                        ; C1·H^16: C, bytes as in memory
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C14·H^3: U0·U1
+    vpxor       xmm4, xmm4, xmm14                   ; C15·H^2: LO += it
+    vpxor       xmm14, xmm7, [rdi + 240]            ; C16·H^1: T = A + C1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C16·H^1: T0·T1
+    vpxor       xmm3, xmm3, xmm13                   ; C15·H^2: S += it
+    vpxor       xmm13, xmm7, [rdi + 496]            ; C16·H^1: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C16·H^1: A0·A1
+    vpshufb     xmm11, xmm11, xmm0                  ; C2·H^15: C
+    vpxor       xmm6, xmm6, xmm10                   ; C14·H^3: HI += it
+    vpxor       xmm10, xmm11, [rdi + 16]            ; C2·H^15: T = A + C1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C15·H^2: U0·U1
+    vpxor       xmm4, xmm4, xmm8                    ; C16·H^1: LO += it
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; C2·H^15: A0·A1
+    vpxor       xmm11, xmm11, [rdi + 272]           ; C2·H^15: U = A + C2
+    vpxor       xmm3, xmm3, xmm9                    ; C16·H^1: S += it
+    vpclmulqdq  xmm9, xmm10, xmm10, 0x10            ; C2·H^15: T0·T1
+    vpshufb     xmm10, xmm12, xmm0                  ; C1·H^16: C
+    vpxor       xmm5, xmm6, xmm5                    ; C15·H^2: HI += it
+    vpxor       xmm1, xmm10, xmm1                   ; C1·H^16: A = X + C
+    vpclmulqdq  xmm6, xmm13, xmm13, 0x10            ; C16·H^1: U0·U1
+    vpxor       xmm4, xmm4, xmm14                   ; C2·H^15: LO += it
+    add         rdx, 256                            ; next group
+    vpxor       xmm10, xmm1, [rdi]                  ; C1·H^16: T = A + C1
+    vpclmulqdq  xmm12, xmm1, xmm1, 0x10             ; C1·H^16: A0·A1
+    vpxor       xmm1, xmm1, [rdi + 256]             ; C1·H^16: U = A + C2
     sub         rcx, 256
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C1·H^16: T0·T1
-    vpxor       xmm3, xmm3, xmm7		; C2·H^15: S += it
-    vpclmulqdq  xmm7, xmm11, xmm11, 0x10	; C2·H^15: U0·U1
-    vpxor       xmm5, xmm5, xmm15		; C16·H^1: HI += it
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^16: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C1·H^16: S += it
-    vpxor       xmm4, xmm4, xmm9		; C1·H^16: LO += it
-    vpxor       xmm5, xmm5, xmm6		; C2·H^15: HI += it
-    vpxor       xmm3, xmm3, xmm12		; C1·H^16: S += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^16: LO += it
-    vpxor       xmm4, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm5, xmm5, xmm7		; C1·H^16: HI += it
-    vpclmulqdq  xmm6, xmm4, xmm2, 0x10		; reduce: LO0·Q'
-    vpxor       xmm1, xmm5, xmm1		; C1·H^16: HI += it
-    vpxor       xmm1, xmm1, xmm3		; reduce: HI += S
-    vpshufd     xmm3, xmm4, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, [rdi + 512]		; reduce: HI minus the key terms
-    vpxor       xmm1, xmm3, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm6, xmm1		; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C1·H^16: T0·T1
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^15: S += it
+    vpclmulqdq  xmm7, xmm11, xmm11, 0x10            ; C2·H^15: U0·U1
+    vpxor       xmm5, xmm5, xmm15                   ; C16·H^1: HI += it
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^16: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^16: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C1·H^16: LO += it
+    vpxor       xmm5, xmm5, xmm6                    ; C2·H^15: HI += it
+    vpxor       xmm3, xmm3, xmm12                   ; C1·H^16: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^16: LO += it
+    vpxor       xmm4, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm5, xmm5, xmm7                    ; C1·H^16: HI += it
+    vpclmulqdq  xmm6, xmm4, xmm2, 0x10              ; reduce: LO0·Q'
+    vpxor       xmm1, xmm5, xmm1                    ; C1·H^16: HI += it
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: HI += S
+    vpshufd     xmm3, xmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: HI minus the key terms
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm6, xmm1                    ; reduce: RES = fold(LO) + HI
     cmp         rcx, 256
     jae         .group
 .after_group:
@@ -519,8 +519,8 @@ ghash_avx_winograd_clmul1_x16_skx_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm3, xmm3, xmm3
@@ -528,34 +528,34 @@ ghash_avx_winograd_clmul1_x16_skx_update:
     vpxor       xmm5, xmm5, xmm5
     jmp         .rest
 .first:
-    vmovdqu     xmm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C·H^m: C
-    vpxor       xmm3, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    vpxor       xmm4, xmm3, [rdi]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C·H^m: A0·A1
-    add         rdi, 0x10			; the next powers
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C·H^m: C
+    vpxor       xmm3, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxor       xmm4, xmm3, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C·H^m: A0·A1
+    add         rdi, 0x10                           ; the next powers
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C·H^i: C
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    add         rdi, 0x10			; the next powers
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    add         rdi, 0x10                           ; the next powers
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
     cmp         rcx, 0x10
     jae         .block
 .after_block:
@@ -565,67 +565,67 @@ ghash_avx_winograd_clmul1_x16_skx_update:
     vpxor       xmm6, xmm6, xmm6
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r9, rcx
     shr         r9, 0x01
-    movzx       eax, byte [rdx]			; byte 0
-    movzx       r8d, byte [rdx + r9]		; byte r >> 1
+    movzx       eax, byte [rdx]                     ; byte 0
+    movzx       r8d, byte [rdx + r9]                ; byte r >> 1
     shl         r9, 0x03
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]		; byte r - 1
+    movzx       edx, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, r9
     shl         rcx, 0x03
     vmovq       xmm7, rcx
     vmovq       xmm8, rax
     vmovq       xmm9, r8
     vmovq       xmm10, rdx
-    vpsllq      xmm6, xmm9, xmm6		; into place
-    vpsllq      xmm7, xmm10, xmm7		; into place
+    vpsllq      xmm6, xmm9, xmm6                    ; into place
+    vpsllq      xmm7, xmm10, xmm7                   ; into place
     vpor        xmm6, xmm8, xmm6
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10	; reduce: LO0·Q'
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm4, xmm1		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpclmulqdq  xmm4, xmm1, [rel ghash_avx_winograd_clmul1_x16_skx_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -52,224 +52,224 @@ global ghash_avx_winograd_clmul1_x32_stackswap_init:function (ghash_avx_winograd
 align 32
 ghash_avx_winograd_clmul1_x32_stackswap_init:
     endbr64
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; H
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm10, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm10, xmm0, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm10, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm10, xmm1		; B_1: C1
-    vpunpckhqdq xmm1, xmm10, xmm1		; B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 496], xmm2		; B_1: C1
-    vmovdqu     [rdi + 1008], xmm1		; B_1: C2
-    vmovdqa     xmm4, xmm3			; B_1: R
-    vmovdqu     [rdi + 1520], xmm4		; B_1: R
-    vpxor       xmm5, xmm10, xmm2		; V_2 = V_1·B_1: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_2 = V_1·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm10, xmm10, 0x10	; V_2 = V_1·B_1: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_2 = V_1·B_1: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_2 = V_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: + HI
-    vpxor       xmm11, xmm7, xmm5		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; V_2 = V_1·B_1: C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm9, xmm7		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 480], xmm6		; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 992], xmm5		; V_2 = V_1·B_1: C2
-    vpxor       xmm4, xmm7, xmm4		; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 1504], xmm4		; V_2 = V_1·B_1: R
-    vpxor       xmm2, xmm11, xmm2		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm1, xmm11, xmm1		; V_3 = V_2·B_1: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; V_3 = V_2·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm8		; V_3 = V_2·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; V_3 = V_2·B_1: + HI
-    vpxor       xmm12, xmm3, xmm1		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm12, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm2, xmm12, xmm1		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm1, xmm12, xmm1		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm8		; V_3 = V_2·B_1: + HI
-    vpxor       xmm3, xmm9, xmm3		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 464], xmm2		; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 976], xmm1		; V_3 = V_2·B_1: C2
-    vpxor       xmm4, xmm3, xmm4		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 1488], xmm4		; V_3 = V_2·B_1: R
-    vpxor       xmm1, xmm11, xmm6		; V_4 = V_2·B_2: T = A + C1
-    vpxor       xmm2, xmm11, xmm5		; V_4 = V_2·B_2: U = A + C2
-    vpclmulqdq  xmm3, xmm11, xmm11, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: LO += S
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm2, xmm2, xmm7		; V_4 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm7, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm7, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm7, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm2, xmm7, xmm1		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm1, xmm7, xmm1		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm5		; V_4 = V_2·B_2: + HI
-    vpxor       xmm3, xmm6, xmm3		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 448], xmm2		; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 960], xmm1		; V_4 = V_2·B_2: C2
-    vpxor       xmm4, xmm3, xmm4		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 1472], xmm4		; V_4 = V_2·B_2: R
-    mov         eax, 0x07			; V_4 = V_2·B_2: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm10, xmm1, xmm2                   ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; B_1: B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; B_1: C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x10              ; B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 496], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 1008], xmm1                  ; B_1: C2
+    vmovdqa     xmm4, xmm3                          ; B_1: R
+    vmovdqu     [rdi + 1520], xmm4                  ; B_1: R
+    vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_2 = V_1·B_1: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_2 = V_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm11, xmm7, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; V_2 = V_1·B_1: C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 480], xmm6                   ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 992], xmm5                   ; V_2 = V_1·B_1: C2
+    vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
+    vmovdqu     [rdi + 1504], xmm4                  ; V_2 = V_1·B_1: R
+    vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; V_3 = V_2·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_3 = V_2·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm12, xmm3, xmm1                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm12, xmm0, 0x10             ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm2, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm2, xmm12, xmm1                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm1, xmm12, xmm1                   ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 464], xmm2                   ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 976], xmm1                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 1488], xmm4                  ; V_3 = V_2·B_1: R
+    vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
+    vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += S
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm2, xmm2, xmm7                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm7, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm7, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm2, xmm7, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm2, xmm7, xmm1                    ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm1, xmm7, xmm1                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 448], xmm2                   ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 960], xmm1                   ; V_4 = V_2·B_2: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 1472], xmm4                  ; V_4 = V_2·B_2: R
+    mov         eax, 0x07                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpxor       xmm5, xmm10, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm10, xmm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm10, xmm8, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm11, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm11, xmm1		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm11, xmm8, xmm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm12, xmm2		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm12, xmm1		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm12, xmm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm12, xmm8, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm7, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm7, xmm1		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm7, xmm7, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm10, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm6, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm6, xmm10, xmm5		; entries of V_(i+1): C1
-    vpunpckhqdq xmm5, xmm10, xmm5		; entries of V_(i+1): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+1): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 496], xmm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 1008], xmm5		; entries of V_(i+1): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 1520], xmm4		; entries of V_(i+1): R
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+2): fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; entries of V_(i+2): C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; entries of V_(i+2): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+2): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 480], xmm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 992], xmm5		; entries of V_(i+2): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 1504], xmm4		; entries of V_(i+2): R
-    vpclmulqdq  xmm5, xmm12, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm6, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+3): fold B
-    vpunpcklqdq xmm6, xmm12, xmm5		; entries of V_(i+3): C1
-    vpunpckhqdq xmm5, xmm12, xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+3): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 464], xmm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 976], xmm5		; entries of V_(i+3): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 1488], xmm4		; entries of V_(i+3): R
-    vpclmulqdq  xmm5, xmm7, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     xmm6, xmm7, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): fold B
-    vpunpcklqdq xmm6, xmm7, xmm5		; entries of V_(i+4): C1
-    vpunpckhqdq xmm5, xmm7, xmm5		; entries of V_(i+4): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+4): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 448], xmm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 960], xmm5		; entries of V_(i+4): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 1472], xmm4		; entries of V_(i+4): R
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm8, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm8, xmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm12, xmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm12, xmm1                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm12, xmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm12, xmm8, xmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm7, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm7, xmm1                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm6, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm6, xmm10, xmm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm5, xmm10, xmm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 496], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 1008], xmm5                  ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 1520], xmm4                  ; entries of V_(i+1): R
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 480], xmm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 992], xmm5                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 1504], xmm4                  ; entries of V_(i+2): R
+    vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq xmm6, xmm12, xmm5                   ; entries of V_(i+3): C1
+    vpunpckhqdq xmm5, xmm12, xmm5                   ; entries of V_(i+3): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 464], xmm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 976], xmm5                   ; entries of V_(i+3): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 1488], xmm4                  ; entries of V_(i+3): R
+    vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq xmm6, xmm7, xmm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq xmm5, xmm7, xmm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 448], xmm6                   ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 960], xmm5                   ; entries of V_(i+4): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
+    vmovdqu     [rdi + 1472], xmm4                  ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -285,24 +285,24 @@ global ghash_avx_winograd_clmul1_x32_stackswap_mul:function (ghash_avx_winograd_
 align 32
 ghash_avx_winograd_clmul1_x32_stackswap_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 496]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 1008]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 1520]	; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 496]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 1008]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 1520]            ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -314,364 +314,364 @@ global ghash_avx_winograd_clmul1_x32_stackswap_update:function (ghash_avx_winogr
 align 32
 ghash_avx_winograd_clmul1_x32_stackswap_update:
     endbr64
-    sub         rsp, 264			; frame
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; X
+    sub         rsp, 264                            ; frame
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 496]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 1008]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 1520]	; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
-    add         rsp, 264			; frame
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 496]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 1008]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 1520]            ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    add         rsp, 264                            ; frame
     ret
 .more:
     cmp         rcx, 512
     jb          .tail
 .groups:
-    vmovdqu     ymm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; byte_swap
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q]	; fold_q
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm0, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     ymm3, [rdx + 32]		; C3·H^30: blocks 3 and 4
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^30: both swapped
-    vextracti128 [rsp + 16], ymm3, 0x01		; C3·H^30: the upper one, to be read back
-    vmovdqu     ymm4, [rdx + 64]		; C3·H^30: blocks 5 and 6
-    vpshufb     ymm4, ymm4, ymm0		; C3·H^30: both swapped
-    vextracti128 [rsp + 32], ymm4, 0x01		; C3·H^30: the upper one, to be read back
-    vmovdqu     ymm5, [rdx + 96]		; C3·H^30: blocks 7 and 8
-    vpshufb     ymm5, ymm5, ymm0		; C3·H^30: both swapped
-    vextracti128 [rsp + 48], ymm5, 0x01		; C3·H^30: the upper one, to be read back
-    vpxor       xmm6, xmm3, [rdi + 32]		; C3·H^30: T = A + C1
-    vpxor       xmm7, xmm3, [rdi + 544]		; C3·H^30: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^30: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C3·H^30: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C3·H^30: U0·U1
-    vmovdqu     xmm8, [rsp + 16]		; C4·H^29: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 48]		; C4·H^29: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 560]	; C4·H^29: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C4·H^29: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C4·H^29: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C4·H^29: U0·U1
-    vmovdqu     ymm11, [rdx + 128]		; C5·H^28: blocks 9 and 10
-    vpshufb     ymm11, ymm11, ymm0		; C5·H^28: both swapped
-    vextracti128 [rsp + 64], ymm11, 0x01	; C5·H^28: the upper one, to be read back
-    vpxor       xmm12, xmm4, [rdi + 64]		; C5·H^28: T = A + C1
-    vpxor       xmm13, xmm4, [rdi + 576]	; C5·H^28: U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C5·H^28: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C5·H^28: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C5·H^28: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C5·H^28: S += it
-    vpxor       xmm6, xmm6, xmm9		; C5·H^28: LO += it
-    vpxor       xmm7, xmm7, xmm10		; C5·H^28: HI += it
-    vmovdqu     xmm8, [rsp + 32]		; C6·H^27: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 80]		; C6·H^27: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 592]	; C6·H^27: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C6·H^27: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C6·H^27: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C6·H^27: U0·U1
-    vpxor       xmm3, xmm3, xmm4		; C6·H^27: S += it
-    vpxor       xmm4, xmm6, xmm12		; C6·H^27: LO += it
-    vpxor       xmm6, xmm7, xmm13		; C6·H^27: HI += it
-    vmovdqu     ymm7, [rdx + 160]		; C7·H^26: blocks 11 and 12
-    vpshufb     ymm7, ymm7, ymm0		; C7·H^26: both swapped
-    vextracti128 [rsp + 80], ymm7, 0x01		; C7·H^26: the upper one, to be read back
-    vpxor       xmm12, xmm5, [rdi + 96]		; C7·H^26: T = A + C1
-    vpxor       xmm13, xmm5, [rdi + 608]	; C7·H^26: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C7·H^26: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C7·H^26: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C7·H^26: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C7·H^26: S += it
-    vpxor       xmm4, xmm4, xmm9		; C7·H^26: LO += it
-    vpxor       xmm6, xmm6, xmm10		; C7·H^26: HI += it
-    vmovdqu     xmm8, [rsp + 48]		; C8·H^25: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 112]		; C8·H^25: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 624]	; C8·H^25: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C8·H^25: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C8·H^25: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C8·H^25: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; C8·H^25: S += it
-    vpxor       xmm4, xmm4, xmm12		; C8·H^25: LO += it
-    vpxor       xmm5, xmm6, xmm13		; C8·H^25: HI += it
-    vmovdqu     ymm6, [rdx + 192]		; C9·H^24: blocks 13 and 14
-    vpshufb     ymm6, ymm6, ymm0		; C9·H^24: both swapped
-    vextracti128 [rsp + 96], ymm6, 0x01		; C9·H^24: the upper one, to be read back
-    vpxor       xmm12, xmm11, [rdi + 128]	; C9·H^24: T = A + C1
-    vpxor       xmm13, xmm11, [rdi + 640]	; C9·H^24: U = A + C2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C9·H^24: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C9·H^24: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C9·H^24: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C9·H^24: S += it
-    vpxor       xmm4, xmm4, xmm9		; C9·H^24: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C9·H^24: HI += it
-    vmovdqu     xmm8, [rsp + 64]		; C10·H^23: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 144]		; C10·H^23: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 656]	; C10·H^23: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C10·H^23: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C10·H^23: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C10·H^23: U0·U1
-    vpxor       xmm3, xmm3, xmm11		; C10·H^23: S += it
-    vpxor       xmm4, xmm4, xmm12		; C10·H^23: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C10·H^23: HI += it
-    vmovdqu     ymm11, [rdx + 224]		; C11·H^22: blocks 15 and 16
-    vpshufb     ymm11, ymm11, ymm0		; C11·H^22: both swapped
-    vextracti128 [rsp + 112], ymm11, 0x01	; C11·H^22: the upper one, to be read back
-    vpxor       xmm12, xmm7, [rdi + 160]	; C11·H^22: T = A + C1
-    vpxor       xmm13, xmm7, [rdi + 672]	; C11·H^22: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C11·H^22: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C11·H^22: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C11·H^22: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C11·H^22: S += it
-    vpxor       xmm4, xmm4, xmm9		; C11·H^22: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C11·H^22: HI += it
-    vmovdqu     xmm8, [rsp + 80]		; C12·H^21: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 176]		; C12·H^21: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 688]	; C12·H^21: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C12·H^21: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C12·H^21: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C12·H^21: U0·U1
-    vpxor       xmm3, xmm3, xmm7		; C12·H^21: S += it
-    vpxor       xmm4, xmm4, xmm12		; C12·H^21: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C12·H^21: HI += it
-    vmovdqu     ymm7, [rdx + 256]		; C13·H^20: blocks 17 and 18
-    vpshufb     ymm7, ymm7, ymm0		; C13·H^20: both swapped
-    vextracti128 [rsp + 128], ymm7, 0x01	; C13·H^20: the upper one, to be read back
-    vpxor       xmm12, xmm6, [rdi + 192]	; C13·H^20: T = A + C1
-    vpxor       xmm13, xmm6, [rdi + 704]	; C13·H^20: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C13·H^20: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C13·H^20: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C13·H^20: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C13·H^20: S += it
-    vpxor       xmm4, xmm4, xmm9		; C13·H^20: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C13·H^20: HI += it
-    vmovdqu     xmm8, [rsp + 96]		; C14·H^19: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 208]		; C14·H^19: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 720]	; C14·H^19: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C14·H^19: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C14·H^19: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C14·H^19: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C14·H^19: S += it
-    vpxor       xmm4, xmm4, xmm12		; C14·H^19: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C14·H^19: HI += it
-    vmovdqu     ymm6, [rdx + 288]		; C15·H^18: blocks 19 and 20
-    vpshufb     ymm6, ymm6, ymm0		; C15·H^18: both swapped
-    vextracti128 [rsp + 144], ymm6, 0x01	; C15·H^18: the upper one, to be read back
-    vpxor       xmm12, xmm11, [rdi + 224]	; C15·H^18: T = A + C1
-    vpxor       xmm13, xmm11, [rdi + 736]	; C15·H^18: U = A + C2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C15·H^18: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C15·H^18: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C15·H^18: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C15·H^18: S += it
-    vpxor       xmm4, xmm4, xmm9		; C15·H^18: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C15·H^18: HI += it
-    vmovdqu     xmm8, [rsp + 112]		; C16·H^17: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 240]		; C16·H^17: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 752]	; C16·H^17: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C16·H^17: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C16·H^17: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C16·H^17: U0·U1
-    vpxor       xmm3, xmm3, xmm11		; C16·H^17: S += it
-    vpxor       xmm4, xmm4, xmm12		; C16·H^17: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C16·H^17: HI += it
-    vmovdqu     ymm11, [rdx + 320]		; C17·H^16: blocks 21 and 22
-    vpshufb     ymm11, ymm11, ymm0		; C17·H^16: both swapped
-    vextracti128 [rsp + 160], ymm11, 0x01	; C17·H^16: the upper one, to be read back
-    vpxor       xmm12, xmm7, [rdi + 256]	; C17·H^16: T = A + C1
-    vpxor       xmm13, xmm7, [rdi + 768]	; C17·H^16: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C17·H^16: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C17·H^16: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C17·H^16: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C17·H^16: S += it
-    vpxor       xmm4, xmm4, xmm9		; C17·H^16: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C17·H^16: HI += it
-    vmovdqu     xmm8, [rsp + 128]		; C18·H^15: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 272]		; C18·H^15: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 784]	; C18·H^15: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C18·H^15: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C18·H^15: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C18·H^15: U0·U1
-    vpxor       xmm3, xmm3, xmm7		; C18·H^15: S += it
-    vpxor       xmm4, xmm4, xmm12		; C18·H^15: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C18·H^15: HI += it
-    vmovdqu     ymm7, [rdx + 352]		; C19·H^14: blocks 23 and 24
-    vpshufb     ymm7, ymm7, ymm0		; C19·H^14: both swapped
-    vextracti128 [rsp + 176], ymm7, 0x01	; C19·H^14: the upper one, to be read back
-    vpxor       xmm12, xmm6, [rdi + 288]	; C19·H^14: T = A + C1
-    vpxor       xmm13, xmm6, [rdi + 800]	; C19·H^14: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C19·H^14: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C19·H^14: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C19·H^14: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C19·H^14: S += it
-    vpxor       xmm4, xmm4, xmm9		; C19·H^14: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C19·H^14: HI += it
-    vmovdqu     xmm8, [rsp + 144]		; C20·H^13: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 304]		; C20·H^13: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 816]	; C20·H^13: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C20·H^13: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C20·H^13: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C20·H^13: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C20·H^13: S += it
-    vpxor       xmm4, xmm4, xmm12		; C20·H^13: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C20·H^13: HI += it
-    vmovdqu     ymm6, [rdx + 384]		; C21·H^12: blocks 25 and 26
-    vpshufb     ymm6, ymm6, ymm0		; C21·H^12: both swapped
-    vextracti128 [rsp + 192], ymm6, 0x01	; C21·H^12: the upper one, to be read back
-    vpxor       xmm12, xmm11, [rdi + 320]	; C21·H^12: T = A + C1
-    vpxor       xmm13, xmm11, [rdi + 832]	; C21·H^12: U = A + C2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C21·H^12: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C21·H^12: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C21·H^12: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C21·H^12: S += it
-    vpxor       xmm4, xmm4, xmm9		; C21·H^12: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C21·H^12: HI += it
-    vmovdqu     xmm8, [rsp + 160]		; C22·H^11: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 336]		; C22·H^11: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 848]	; C22·H^11: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C22·H^11: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C22·H^11: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C22·H^11: U0·U1
-    vpxor       xmm3, xmm3, xmm11		; C22·H^11: S += it
-    vpxor       xmm4, xmm4, xmm12		; C22·H^11: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C22·H^11: HI += it
-    vmovdqu     ymm11, [rdx + 416]		; C23·H^10: blocks 27 and 28
-    vpshufb     ymm11, ymm11, ymm0		; C23·H^10: both swapped
-    vextracti128 [rsp + 208], ymm11, 0x01	; C23·H^10: the upper one, to be read back
-    vpxor       xmm12, xmm7, [rdi + 352]	; C23·H^10: T = A + C1
-    vpxor       xmm13, xmm7, [rdi + 864]	; C23·H^10: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C23·H^10: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C23·H^10: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C23·H^10: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C23·H^10: S += it
-    vpxor       xmm4, xmm4, xmm9		; C23·H^10: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C23·H^10: HI += it
-    vmovdqu     xmm8, [rsp + 176]		; C24·H^9: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 368]		; C24·H^9: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 880]	; C24·H^9: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C24·H^9: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C24·H^9: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C24·H^9: U0·U1
-    vpxor       xmm3, xmm3, xmm7		; C24·H^9: S += it
-    vpxor       xmm4, xmm4, xmm12		; C24·H^9: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C24·H^9: HI += it
-    vmovdqu     ymm7, [rdx + 448]		; C25·H^8: blocks 29 and 30
-    vpshufb     ymm7, ymm7, ymm0		; C25·H^8: both swapped
-    vextracti128 [rsp + 224], ymm7, 0x01	; C25·H^8: the upper one, to be read back
-    vpxor       xmm12, xmm6, [rdi + 384]	; C25·H^8: T = A + C1
-    vpxor       xmm13, xmm6, [rdi + 896]	; C25·H^8: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C25·H^8: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C25·H^8: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C25·H^8: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C25·H^8: S += it
-    vpxor       xmm4, xmm4, xmm9		; C25·H^8: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C25·H^8: HI += it
-    vmovdqu     xmm8, [rsp + 192]		; C26·H^7: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 400]		; C26·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 912]	; C26·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C26·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C26·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C26·H^7: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C26·H^7: S += it
-    vpxor       xmm4, xmm4, xmm12		; C26·H^7: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C26·H^7: HI += it
-    vmovdqu     ymm6, [rdx + 480]		; C27·H^6: blocks 31 and 32
-    vpshufb     ymm6, ymm6, ymm0		; C27·H^6: both swapped
-    vextracti128 [rsp + 240], ymm6, 0x01	; C27·H^6: the upper one, to be read back
-    vpxor       xmm12, xmm11, [rdi + 416]	; C27·H^6: T = A + C1
-    vpxor       xmm13, xmm11, [rdi + 928]	; C27·H^6: U = A + C2
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C27·H^6: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C27·H^6: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C27·H^6: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C27·H^6: S += it
-    vpxor       xmm4, xmm4, xmm9		; C27·H^6: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C27·H^6: HI += it
-    vmovdqu     xmm8, [rsp + 208]		; C28·H^5: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 432]		; C28·H^5: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 944]	; C28·H^5: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C28·H^5: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C28·H^5: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C28·H^5: U0·U1
-    vpxor       xmm3, xmm3, xmm11		; C28·H^5: S += it
-    vpxor       xmm4, xmm4, xmm12		; C28·H^5: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C28·H^5: HI += it
-    vmovdqu     ymm11, [rdx]			; C29·H^4: blocks 1 and 2
-    vpshufb     ymm11, ymm11, ymm0		; C29·H^4: both swapped
-    vextracti128 [rsp], ymm11, 0x01		; C29·H^4: the upper one, to be read back
-    vpxor       xmm12, xmm7, [rdi + 448]	; C29·H^4: T = A + C1
-    vpxor       xmm13, xmm7, [rdi + 960]	; C29·H^4: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C29·H^4: A0·A1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C29·H^4: T0·T1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; C29·H^4: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C29·H^4: S += it
-    vpxor       xmm4, xmm4, xmm9		; C29·H^4: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C29·H^4: HI += it
-    vmovdqu     xmm8, [rsp + 224]		; C30·H^3: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 464]		; C30·H^3: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 976]	; C30·H^3: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C30·H^3: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C30·H^3: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C30·H^3: U0·U1
-    vpxor       xmm3, xmm3, xmm7		; C30·H^3: S += it
-    vpxor       xmm4, xmm4, xmm12		; C30·H^3: LO += it
-    vpxor       xmm5, xmm5, xmm13		; C30·H^3: HI += it
-    vpxor       xmm7, xmm6, [rdi + 480]		; C31·H^2: T = A + C1
-    vpxor       xmm12, xmm6, [rdi + 992]	; C31·H^2: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C31·H^2: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C31·H^2: T0·T1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C31·H^2: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C31·H^2: S += it
-    vpxor       xmm4, xmm4, xmm9		; C31·H^2: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C31·H^2: HI += it
-    vmovdqu     xmm8, [rsp + 240]		; C32·H^1: C, swapped
-    vpxor       xmm9, xmm8, [rdi + 496]		; C32·H^1: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 1008]	; C32·H^1: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C32·H^1: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C32·H^1: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C32·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C32·H^1: S += it
-    vpxor       xmm4, xmm4, xmm7		; C32·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm12		; C32·H^1: HI += it
-    vmovdqu     xmm6, [rsp]			; C2·H^31: C, swapped
-    vpxor       xmm7, xmm6, [rdi + 16]		; C2·H^31: T = A + C1
-    vpxor       xmm12, xmm6, [rdi + 528]	; C2·H^31: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C2·H^31: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C2·H^31: T0·T1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; C2·H^31: U0·U1
-    vpxor       xmm3, xmm3, xmm8		; C2·H^31: S += it
-    vpxor       xmm4, xmm4, xmm9		; C2·H^31: LO += it
-    vpxor       xmm5, xmm5, xmm10		; C2·H^31: HI += it
-    vpxor       xmm1, xmm11, xmm1		; C1·H^32: A = X + C
-    vpxor       xmm8, xmm1, [rdi]		; C1·H^32: T = A + C1
-    vpxor       xmm9, xmm1, [rdi + 512]		; C1·H^32: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^32: A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C1·H^32: T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C1·H^32: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C1·H^32: S += it
-    vpxor       xmm4, xmm4, xmm7		; C1·H^32: LO += it
-    vpxor       xmm5, xmm5, xmm12		; C1·H^32: HI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^32: S += it
-    vpxor       xmm3, xmm4, xmm8		; C1·H^32: LO += it
-    vpxor       xmm4, xmm5, xmm9		; C1·H^32: HI += it
-    vpxor       xmm3, xmm3, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm4, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 1024]	; reduce: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm4, xmm1		; reduce: RES = fold(LO) + HI
-    add         rdx, 512			; next group
+    vmovdqu     ymm3, [rdx + 32]                    ; C3·H^30: blocks 3 and 4
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^30: both swapped
+    vextracti128 [rsp + 16], ymm3, 0x01             ; C3·H^30: the upper one, to be read back
+    vmovdqu     ymm4, [rdx + 64]                    ; C3·H^30: blocks 5 and 6
+    vpshufb     ymm4, ymm4, ymm0                    ; C3·H^30: both swapped
+    vextracti128 [rsp + 32], ymm4, 0x01             ; C3·H^30: the upper one, to be read back
+    vmovdqu     ymm5, [rdx + 96]                    ; C3·H^30: blocks 7 and 8
+    vpshufb     ymm5, ymm5, ymm0                    ; C3·H^30: both swapped
+    vextracti128 [rsp + 48], ymm5, 0x01             ; C3·H^30: the upper one, to be read back
+    vpxor       xmm6, xmm3, [rdi + 32]              ; C3·H^30: T = A + C1
+    vpxor       xmm7, xmm3, [rdi + 544]             ; C3·H^30: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^30: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C3·H^30: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C3·H^30: U0·U1
+    vmovdqu     xmm8, [rsp + 16]                    ; C4·H^29: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C4·H^29: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 560]            ; C4·H^29: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^29: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C4·H^29: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C4·H^29: U0·U1
+    vmovdqu     ymm11, [rdx + 128]                  ; C5·H^28: blocks 9 and 10
+    vpshufb     ymm11, ymm11, ymm0                  ; C5·H^28: both swapped
+    vextracti128 [rsp + 64], ymm11, 0x01            ; C5·H^28: the upper one, to be read back
+    vpxor       xmm12, xmm4, [rdi + 64]             ; C5·H^28: T = A + C1
+    vpxor       xmm13, xmm4, [rdi + 576]            ; C5·H^28: U = A + C2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C5·H^28: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^28: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^28: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C5·H^28: S += it
+    vpxor       xmm6, xmm6, xmm9                    ; C5·H^28: LO += it
+    vpxor       xmm7, xmm7, xmm10                   ; C5·H^28: HI += it
+    vmovdqu     xmm8, [rsp + 32]                    ; C6·H^27: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 80]              ; C6·H^27: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 592]            ; C6·H^27: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^27: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C6·H^27: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C6·H^27: U0·U1
+    vpxor       xmm3, xmm3, xmm4                    ; C6·H^27: S += it
+    vpxor       xmm4, xmm6, xmm12                   ; C6·H^27: LO += it
+    vpxor       xmm6, xmm7, xmm13                   ; C6·H^27: HI += it
+    vmovdqu     ymm7, [rdx + 160]                   ; C7·H^26: blocks 11 and 12
+    vpshufb     ymm7, ymm7, ymm0                    ; C7·H^26: both swapped
+    vextracti128 [rsp + 80], ymm7, 0x01             ; C7·H^26: the upper one, to be read back
+    vpxor       xmm12, xmm5, [rdi + 96]             ; C7·H^26: T = A + C1
+    vpxor       xmm13, xmm5, [rdi + 608]            ; C7·H^26: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C7·H^26: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^26: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^26: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C7·H^26: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C7·H^26: LO += it
+    vpxor       xmm6, xmm6, xmm10                   ; C7·H^26: HI += it
+    vmovdqu     xmm8, [rsp + 48]                    ; C8·H^25: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 112]             ; C8·H^25: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 624]            ; C8·H^25: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^25: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C8·H^25: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C8·H^25: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; C8·H^25: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C8·H^25: LO += it
+    vpxor       xmm5, xmm6, xmm13                   ; C8·H^25: HI += it
+    vmovdqu     ymm6, [rdx + 192]                   ; C9·H^24: blocks 13 and 14
+    vpshufb     ymm6, ymm6, ymm0                    ; C9·H^24: both swapped
+    vextracti128 [rsp + 96], ymm6, 0x01             ; C9·H^24: the upper one, to be read back
+    vpxor       xmm12, xmm11, [rdi + 128]           ; C9·H^24: T = A + C1
+    vpxor       xmm13, xmm11, [rdi + 640]           ; C9·H^24: U = A + C2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C9·H^24: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C9·H^24: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C9·H^24: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C9·H^24: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C9·H^24: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C9·H^24: HI += it
+    vmovdqu     xmm8, [rsp + 64]                    ; C10·H^23: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 144]             ; C10·H^23: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 656]            ; C10·H^23: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C10·H^23: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C10·H^23: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C10·H^23: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; C10·H^23: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C10·H^23: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C10·H^23: HI += it
+    vmovdqu     ymm11, [rdx + 224]                  ; C11·H^22: blocks 15 and 16
+    vpshufb     ymm11, ymm11, ymm0                  ; C11·H^22: both swapped
+    vextracti128 [rsp + 112], ymm11, 0x01           ; C11·H^22: the upper one, to be read back
+    vpxor       xmm12, xmm7, [rdi + 160]            ; C11·H^22: T = A + C1
+    vpxor       xmm13, xmm7, [rdi + 672]            ; C11·H^22: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C11·H^22: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C11·H^22: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C11·H^22: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C11·H^22: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C11·H^22: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C11·H^22: HI += it
+    vmovdqu     xmm8, [rsp + 80]                    ; C12·H^21: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 176]             ; C12·H^21: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 688]            ; C12·H^21: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C12·H^21: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C12·H^21: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C12·H^21: U0·U1
+    vpxor       xmm3, xmm3, xmm7                    ; C12·H^21: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C12·H^21: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C12·H^21: HI += it
+    vmovdqu     ymm7, [rdx + 256]                   ; C13·H^20: blocks 17 and 18
+    vpshufb     ymm7, ymm7, ymm0                    ; C13·H^20: both swapped
+    vextracti128 [rsp + 128], ymm7, 0x01            ; C13·H^20: the upper one, to be read back
+    vpxor       xmm12, xmm6, [rdi + 192]            ; C13·H^20: T = A + C1
+    vpxor       xmm13, xmm6, [rdi + 704]            ; C13·H^20: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C13·H^20: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C13·H^20: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C13·H^20: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C13·H^20: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C13·H^20: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C13·H^20: HI += it
+    vmovdqu     xmm8, [rsp + 96]                    ; C14·H^19: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 208]             ; C14·H^19: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 720]            ; C14·H^19: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C14·H^19: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C14·H^19: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C14·H^19: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C14·H^19: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C14·H^19: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C14·H^19: HI += it
+    vmovdqu     ymm6, [rdx + 288]                   ; C15·H^18: blocks 19 and 20
+    vpshufb     ymm6, ymm6, ymm0                    ; C15·H^18: both swapped
+    vextracti128 [rsp + 144], ymm6, 0x01            ; C15·H^18: the upper one, to be read back
+    vpxor       xmm12, xmm11, [rdi + 224]           ; C15·H^18: T = A + C1
+    vpxor       xmm13, xmm11, [rdi + 736]           ; C15·H^18: U = A + C2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C15·H^18: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C15·H^18: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C15·H^18: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C15·H^18: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C15·H^18: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C15·H^18: HI += it
+    vmovdqu     xmm8, [rsp + 112]                   ; C16·H^17: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 240]             ; C16·H^17: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 752]            ; C16·H^17: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C16·H^17: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C16·H^17: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C16·H^17: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; C16·H^17: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C16·H^17: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C16·H^17: HI += it
+    vmovdqu     ymm11, [rdx + 320]                  ; C17·H^16: blocks 21 and 22
+    vpshufb     ymm11, ymm11, ymm0                  ; C17·H^16: both swapped
+    vextracti128 [rsp + 160], ymm11, 0x01           ; C17·H^16: the upper one, to be read back
+    vpxor       xmm12, xmm7, [rdi + 256]            ; C17·H^16: T = A + C1
+    vpxor       xmm13, xmm7, [rdi + 768]            ; C17·H^16: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C17·H^16: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C17·H^16: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C17·H^16: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C17·H^16: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C17·H^16: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C17·H^16: HI += it
+    vmovdqu     xmm8, [rsp + 128]                   ; C18·H^15: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 272]             ; C18·H^15: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 784]            ; C18·H^15: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C18·H^15: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C18·H^15: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C18·H^15: U0·U1
+    vpxor       xmm3, xmm3, xmm7                    ; C18·H^15: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C18·H^15: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C18·H^15: HI += it
+    vmovdqu     ymm7, [rdx + 352]                   ; C19·H^14: blocks 23 and 24
+    vpshufb     ymm7, ymm7, ymm0                    ; C19·H^14: both swapped
+    vextracti128 [rsp + 176], ymm7, 0x01            ; C19·H^14: the upper one, to be read back
+    vpxor       xmm12, xmm6, [rdi + 288]            ; C19·H^14: T = A + C1
+    vpxor       xmm13, xmm6, [rdi + 800]            ; C19·H^14: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C19·H^14: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C19·H^14: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C19·H^14: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C19·H^14: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C19·H^14: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C19·H^14: HI += it
+    vmovdqu     xmm8, [rsp + 144]                   ; C20·H^13: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 304]             ; C20·H^13: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 816]            ; C20·H^13: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C20·H^13: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C20·H^13: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C20·H^13: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C20·H^13: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C20·H^13: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C20·H^13: HI += it
+    vmovdqu     ymm6, [rdx + 384]                   ; C21·H^12: blocks 25 and 26
+    vpshufb     ymm6, ymm6, ymm0                    ; C21·H^12: both swapped
+    vextracti128 [rsp + 192], ymm6, 0x01            ; C21·H^12: the upper one, to be read back
+    vpxor       xmm12, xmm11, [rdi + 320]           ; C21·H^12: T = A + C1
+    vpxor       xmm13, xmm11, [rdi + 832]           ; C21·H^12: U = A + C2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C21·H^12: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C21·H^12: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C21·H^12: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C21·H^12: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C21·H^12: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C21·H^12: HI += it
+    vmovdqu     xmm8, [rsp + 160]                   ; C22·H^11: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 336]             ; C22·H^11: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 848]            ; C22·H^11: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C22·H^11: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C22·H^11: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C22·H^11: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; C22·H^11: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C22·H^11: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C22·H^11: HI += it
+    vmovdqu     ymm11, [rdx + 416]                  ; C23·H^10: blocks 27 and 28
+    vpshufb     ymm11, ymm11, ymm0                  ; C23·H^10: both swapped
+    vextracti128 [rsp + 208], ymm11, 0x01           ; C23·H^10: the upper one, to be read back
+    vpxor       xmm12, xmm7, [rdi + 352]            ; C23·H^10: T = A + C1
+    vpxor       xmm13, xmm7, [rdi + 864]            ; C23·H^10: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C23·H^10: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C23·H^10: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C23·H^10: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C23·H^10: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C23·H^10: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C23·H^10: HI += it
+    vmovdqu     xmm8, [rsp + 176]                   ; C24·H^9: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 368]             ; C24·H^9: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 880]            ; C24·H^9: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C24·H^9: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C24·H^9: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C24·H^9: U0·U1
+    vpxor       xmm3, xmm3, xmm7                    ; C24·H^9: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C24·H^9: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C24·H^9: HI += it
+    vmovdqu     ymm7, [rdx + 448]                   ; C25·H^8: blocks 29 and 30
+    vpshufb     ymm7, ymm7, ymm0                    ; C25·H^8: both swapped
+    vextracti128 [rsp + 224], ymm7, 0x01            ; C25·H^8: the upper one, to be read back
+    vpxor       xmm12, xmm6, [rdi + 384]            ; C25·H^8: T = A + C1
+    vpxor       xmm13, xmm6, [rdi + 896]            ; C25·H^8: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C25·H^8: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C25·H^8: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C25·H^8: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C25·H^8: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C25·H^8: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C25·H^8: HI += it
+    vmovdqu     xmm8, [rsp + 192]                   ; C26·H^7: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 400]             ; C26·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 912]            ; C26·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C26·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C26·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C26·H^7: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C26·H^7: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C26·H^7: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C26·H^7: HI += it
+    vmovdqu     ymm6, [rdx + 480]                   ; C27·H^6: blocks 31 and 32
+    vpshufb     ymm6, ymm6, ymm0                    ; C27·H^6: both swapped
+    vextracti128 [rsp + 240], ymm6, 0x01            ; C27·H^6: the upper one, to be read back
+    vpxor       xmm12, xmm11, [rdi + 416]           ; C27·H^6: T = A + C1
+    vpxor       xmm13, xmm11, [rdi + 928]           ; C27·H^6: U = A + C2
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C27·H^6: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C27·H^6: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C27·H^6: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C27·H^6: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C27·H^6: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C27·H^6: HI += it
+    vmovdqu     xmm8, [rsp + 208]                   ; C28·H^5: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 432]             ; C28·H^5: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 944]            ; C28·H^5: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C28·H^5: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C28·H^5: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C28·H^5: U0·U1
+    vpxor       xmm3, xmm3, xmm11                   ; C28·H^5: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C28·H^5: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C28·H^5: HI += it
+    vmovdqu     ymm11, [rdx]                        ; C29·H^4: blocks 1 and 2
+    vpshufb     ymm11, ymm11, ymm0                  ; C29·H^4: both swapped
+    vextracti128 [rsp], ymm11, 0x01                 ; C29·H^4: the upper one, to be read back
+    vpxor       xmm12, xmm7, [rdi + 448]            ; C29·H^4: T = A + C1
+    vpxor       xmm13, xmm7, [rdi + 960]            ; C29·H^4: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C29·H^4: A0·A1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C29·H^4: T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C29·H^4: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C29·H^4: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C29·H^4: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C29·H^4: HI += it
+    vmovdqu     xmm8, [rsp + 224]                   ; C30·H^3: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 464]             ; C30·H^3: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 976]            ; C30·H^3: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C30·H^3: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C30·H^3: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C30·H^3: U0·U1
+    vpxor       xmm3, xmm3, xmm7                    ; C30·H^3: S += it
+    vpxor       xmm4, xmm4, xmm12                   ; C30·H^3: LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; C30·H^3: HI += it
+    vpxor       xmm7, xmm6, [rdi + 480]             ; C31·H^2: T = A + C1
+    vpxor       xmm12, xmm6, [rdi + 992]            ; C31·H^2: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C31·H^2: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C31·H^2: T0·T1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C31·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C31·H^2: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C31·H^2: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C31·H^2: HI += it
+    vmovdqu     xmm8, [rsp + 240]                   ; C32·H^1: C, swapped
+    vpxor       xmm9, xmm8, [rdi + 496]             ; C32·H^1: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 1008]           ; C32·H^1: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C32·H^1: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C32·H^1: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C32·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C32·H^1: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C32·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm12                   ; C32·H^1: HI += it
+    vmovdqu     xmm6, [rsp]                         ; C2·H^31: C, swapped
+    vpxor       xmm7, xmm6, [rdi + 16]              ; C2·H^31: T = A + C1
+    vpxor       xmm12, xmm6, [rdi + 528]            ; C2·H^31: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C2·H^31: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C2·H^31: T0·T1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C2·H^31: U0·U1
+    vpxor       xmm3, xmm3, xmm8                    ; C2·H^31: S += it
+    vpxor       xmm4, xmm4, xmm9                    ; C2·H^31: LO += it
+    vpxor       xmm5, xmm5, xmm10                   ; C2·H^31: HI += it
+    vpxor       xmm1, xmm11, xmm1                   ; C1·H^32: A = X + C
+    vpxor       xmm8, xmm1, [rdi]                   ; C1·H^32: T = A + C1
+    vpxor       xmm9, xmm1, [rdi + 512]             ; C1·H^32: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^32: A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C1·H^32: T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C1·H^32: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^32: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C1·H^32: LO += it
+    vpxor       xmm5, xmm5, xmm12                   ; C1·H^32: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^32: S += it
+    vpxor       xmm3, xmm4, xmm8                    ; C1·H^32: LO += it
+    vpxor       xmm4, xmm5, xmm9                    ; C1·H^32: HI += it
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 1024]            ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
     jae         .group
@@ -683,8 +683,8 @@ ghash_avx_winograd_clmul1_x32_stackswap_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 512]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm0, [rdi + 1024]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 1024]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm2, xmm2, xmm2
@@ -692,108 +692,108 @@ ghash_avx_winograd_clmul1_x32_stackswap_update:
     vpxor       xmm4, xmm4, xmm4
     jmp         .rest
 .first:
-    vmovdqu     xmm5, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; byte_swap
-    vmovdqu     xmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm2, xmm2, xmm5		; C·H^m: C
-    vpxor       xmm1, xmm2, xmm1		; C·H^m: A = X + C
-    vpxor       xmm3, xmm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 512]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm5, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm2, xmm2, xmm5                    ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm3, xmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm4, xmm1, [rdi + 512]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm5		; C·H^i: C
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 512]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm2, xmm2, xmm6		; C·H^i: S += it
-    vpxor       xmm3, xmm3, xmm7		; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm8		; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm5                    ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 512]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm2, xmm2, xmm6                    ; C·H^i: S += it
+    vpxor       xmm3, xmm3, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm4, xmm4, xmm8                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; C_last
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 512]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       xmm2, xmm2, xmm1		; C·H: S += it
-    vpxor       xmm3, xmm3, xmm5		; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 512]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: S += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm3, xmm2		; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2		; reduce: HI += S
-    vpxor       xmm0, xmm2, xmm0		; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; reduce: + HI
-    vpxor       xmm1, xmm2, xmm0		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, [rel ghash_avx_winograd_clmul1_x32_stackswap_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    add         rsp, 264			; frame
+    add         rsp, 264                            ; frame
     ret
 .end:

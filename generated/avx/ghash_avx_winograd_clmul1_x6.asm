@@ -52,166 +52,166 @@ global ghash_avx_winograd_clmul1_x6_init:function (ghash_avx_winograd_clmul1_x6_
 align 32
 ghash_avx_winograd_clmul1_x6_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm9, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm0, xmm9, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; B_1: B0·Q'
-    vpshufd     xmm1, xmm9, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm0, xmm0, xmm1		; B_1: fold B
-    vpunpcklqdq xmm1, xmm9, xmm0		; B_1: C1
-    vpunpckhqdq xmm0, xmm9, xmm0		; B_1: C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm4, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm3		; B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm1		; B_1: C1
-    vmovdqu     [rdi + 176], xmm0		; B_1: C2
-    vmovdqa     xmm3, xmm2			; B_1: R
-    vmovdqu     [rdi + 272], xmm3		; B_1: R
-    vpxor       xmm4, xmm9, xmm1		; V_2 = V_1·B_1: T = A + C1
-    vpxor       xmm5, xmm9, xmm0		; V_2 = V_1·B_1: U = A + C2
-    vpclmulqdq  xmm6, xmm9, xmm9, 0x10		; V_2 = V_1·B_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpxor       xmm4, xmm4, xmm6		; V_2 = V_1·B_1: LO += S
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm5, xmm5, xmm2		; V_2 = V_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm6, xmm4, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; V_2 = V_1·B_1: + HI
-    vpxor       xmm10, xmm6, xmm4		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm10, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm5, xmm10, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm4, xmm4, xmm5		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm5, xmm10, xmm4		; V_2 = V_1·B_1: C1
-    vpunpckhqdq xmm4, xmm10, xmm4		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm7, xmm4, xmm4, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm8, xmm6, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm6, xmm6, xmm7		; V_2 = V_1·B_1: + HI
-    vpxor       xmm6, xmm8, xmm6		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm5		; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 160], xmm4		; V_2 = V_1·B_1: C2
-    vpxor       xmm3, xmm6, xmm3		; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 256], xmm3		; V_2 = V_1·B_1: R
-    vpxor       xmm1, xmm10, xmm1		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm0, xmm10, xmm0		; V_3 = V_2·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm10, xmm10, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm1, xmm1, xmm7		; V_3 = V_2·B_1: LO += S
-    vpxor       xmm0, xmm0, xmm7		; V_3 = V_2·B_1: HI += S
-    vpxor       xmm0, xmm0, xmm2		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; V_3 = V_2·B_1: + HI
-    vpxor       xmm11, xmm2, xmm0		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm0, xmm11, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm1, xmm11, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm0, xmm0, xmm1		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm1, xmm11, xmm0		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm0, xmm11, xmm0		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm7, xmm0, xmm0, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm8, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm7		; V_3 = V_2·B_1: + HI
-    vpxor       xmm2, xmm8, xmm2		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 48], xmm1		; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 144], xmm0		; V_3 = V_2·B_1: C2
-    vpxor       xmm3, xmm2, xmm3		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 240], xmm3		; V_3 = V_2·B_1: R
-    vpxor       xmm0, xmm10, xmm5		; V_4 = V_2·B_2: T = A + C1
-    vpxor       xmm1, xmm10, xmm4		; V_4 = V_2·B_2: U = A + C2
-    vpclmulqdq  xmm2, xmm10, xmm10, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm0, xmm0, xmm2		; V_4 = V_2·B_2: LO += S
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm1, xmm1, xmm6		; V_4 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm1		; V_4 = V_2·B_2: + HI
-    vpxor       xmm6, xmm2, xmm0		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm0, xmm6, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm1, xmm6, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm0, xmm0, xmm1		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm1, xmm6, xmm0		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm0, xmm6, xmm0		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm4		; V_4 = V_2·B_2: + HI
-    vpxor       xmm2, xmm5, xmm2		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 32], xmm1		; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 128], xmm0		; V_4 = V_2·B_2: C2
-    vpxor       xmm3, xmm2, xmm3		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 224], xmm3		; V_4 = V_2·B_2: R
-    vpxor       xmm4, xmm9, xmm1		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       xmm5, xmm9, xmm0		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm6, xmm9, xmm9, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       xmm4, xmm4, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm5, xmm5, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm6, xmm4, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm9, xmm6, xmm4		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm1, xmm10, xmm1		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm0, xmm10, xmm0		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm4, xmm10, xmm10, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm1, xmm1, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       xmm0, xmm0, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       xmm0, xmm0, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm10, xmm2, xmm0		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm0, xmm9, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+1): B0·Q'
-    vpshufd     xmm1, xmm9, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm0, xmm0, xmm1		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm1, xmm9, xmm0		; entries of V_(i+1): C1
-    vpunpckhqdq xmm0, xmm9, xmm0		; entries of V_(i+1): C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+1): LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm4		; entries of V_(i+1): + HI
-    vpxor       xmm2, xmm5, xmm2		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 16], xmm1		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 112], xmm0		; entries of V_(i+1): C2
-    vpxor       xmm3, xmm2, xmm3		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 208], xmm3		; entries of V_(i+1): R
-    vpclmulqdq  xmm0, xmm10, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+2): B0·Q'
-    vpshufd     xmm1, xmm10, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm0, xmm0, xmm1		; entries of V_(i+2): fold B
-    vpunpcklqdq xmm1, xmm10, xmm0		; entries of V_(i+2): C1
-    vpunpckhqdq xmm0, xmm10, xmm0		; entries of V_(i+2): C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm4		; entries of V_(i+2): + HI
-    vpxor       xmm2, xmm5, xmm2		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi], xmm1			; entries of V_(i+2): C1
-    vmovdqu     [rdi + 96], xmm0		; entries of V_(i+2): C2
-    vpxor       xmm3, xmm2, xmm3		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 192], xmm3		; entries of V_(i+2): R
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm9, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm0, xmm9, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; B_1: B0·Q'
+    vpshufd     xmm1, xmm9, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: fold B
+    vpunpcklqdq xmm1, xmm9, xmm0                    ; B_1: C1
+    vpunpckhqdq xmm0, xmm9, xmm0                    ; B_1: C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm4, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm1                    ; B_1: C1
+    vmovdqu     [rdi + 176], xmm0                   ; B_1: C2
+    vmovdqa     xmm3, xmm2                          ; B_1: R
+    vmovdqu     [rdi + 272], xmm3                   ; B_1: R
+    vpxor       xmm4, xmm9, xmm1                    ; V_2 = V_1·B_1: T = A + C1
+    vpxor       xmm5, xmm9, xmm0                    ; V_2 = V_1·B_1: U = A + C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; V_2 = V_1·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpxor       xmm4, xmm4, xmm6                    ; V_2 = V_1·B_1: LO += S
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm5, xmm5, xmm2                    ; V_2 = V_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm6, xmm4, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm10, xmm6, xmm4                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm10, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm5, xmm10, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm4, xmm4, xmm5                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm5, xmm10, xmm4                   ; V_2 = V_1·B_1: C1
+    vpunpckhqdq xmm4, xmm10, xmm4                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm6, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm6, xmm8, xmm6                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], xmm5                    ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 160], xmm4                   ; V_2 = V_1·B_1: C2
+    vpxor       xmm3, xmm6, xmm3                    ; V_2 = V_1·B_1: R_i
+    vmovdqu     [rdi + 256], xmm3                   ; V_2 = V_1·B_1: R
+    vpxor       xmm1, xmm10, xmm1                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm0, xmm10, xmm0                   ; V_3 = V_2·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; V_3 = V_2·B_1: LO += S
+    vpxor       xmm0, xmm0, xmm7                    ; V_3 = V_2·B_1: HI += S
+    vpxor       xmm0, xmm0, xmm2                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm11, xmm2, xmm0                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm0, xmm11, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm1, xmm11, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm0, xmm0, xmm1                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm1, xmm11, xmm0                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm0, xmm11, xmm0                   ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm0, xmm0, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm7                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm2, xmm8, xmm2                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 48], xmm1                    ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 144], xmm0                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm3, xmm2, xmm3                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 240], xmm3                   ; V_3 = V_2·B_1: R
+    vpxor       xmm0, xmm10, xmm5                   ; V_4 = V_2·B_2: T = A + C1
+    vpxor       xmm1, xmm10, xmm4                   ; V_4 = V_2·B_2: U = A + C2
+    vpclmulqdq  xmm2, xmm10, xmm10, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm0, xmm0, xmm2                    ; V_4 = V_2·B_2: LO += S
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm1, xmm1, xmm6                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm1                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm6, xmm2, xmm0                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm0, xmm6, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm1, xmm6, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm0, xmm0, xmm1                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm1, xmm6, xmm0                    ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm0, xmm6, xmm0                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm2, xmm5, xmm2                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 32], xmm1                    ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 128], xmm0                   ; V_4 = V_2·B_2: C2
+    vpxor       xmm3, xmm2, xmm3                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 224], xmm3                   ; V_4 = V_2·B_2: R
+    vpxor       xmm4, xmm9, xmm1                    ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm5, xmm9, xmm0                    ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm6, xmm9, xmm9, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm5, xmm5, xmm2                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm6, xmm4, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm9, xmm6, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm1, xmm10, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm0, xmm10, xmm0                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm4, xmm10, xmm10, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm1, xmm1, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm0, xmm0, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm0, xmm0, xmm2                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm10, xmm2, xmm0                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm0, xmm9, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm1, xmm9, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm0, xmm0, xmm1                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm1, xmm9, xmm0                    ; entries of V_(i+1): C1
+    vpunpckhqdq xmm0, xmm9, xmm0                    ; entries of V_(i+1): C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_(i+1): + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 16], xmm1                    ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 112], xmm0                   ; entries of V_(i+1): C2
+    vpxor       xmm3, xmm2, xmm3                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 208], xmm3                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm0, xmm10, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm1, xmm10, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm0, xmm0, xmm1                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm1, xmm10, xmm0                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm0, xmm10, xmm0                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm4                    ; entries of V_(i+2): + HI
+    vpxor       xmm2, xmm5, xmm2                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm1                         ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 96], xmm0                    ; entries of V_(i+2): C2
+    vpxor       xmm3, xmm2, xmm3                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 192], xmm3                   ; entries of V_(i+2): R
     ret
 .end:
 
@@ -223,24 +223,24 @@ global ghash_avx_winograd_clmul1_x6_mul:function (ghash_avx_winograd_clmul1_x6_m
 align 32
 ghash_avx_winograd_clmul1_x6_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 80]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 272]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 80]              ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 272]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -252,102 +252,102 @@ global ghash_avx_winograd_clmul1_x6_update:function (ghash_avx_winograd_clmul1_x
 align 32
 ghash_avx_winograd_clmul1_x6_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 80]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 272]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 80]              ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 272]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]	; byte_swap
+    vmovdqu     xmm0, [rel ghash_avx_winograd_clmul1_x6_byte_swap]  ; byte_swap
     cmp         rcx, 0x60
     jb          .tail
 .groups:
-    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q]	; fold_q
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rel ghash_avx_winograd_clmul1_x6_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     xmm3, [rdx + 32]		; C3·H^4: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C3·H^4: C
-    vpxor       xmm4, xmm3, [rdi + 32]		; C3·H^4: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 128]		; C3·H^4: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^4: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^4: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C3·H^4: U0·U1
-    vmovdqu     xmm6, [rdx + 48]		; C4·H^3: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C4·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 48]		; C4·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 144]		; C4·H^3: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^3: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^3: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C4·H^3: U0·U1
-    vmovdqu     xmm9, [rdx + 64]		; C5·H^2: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C5·H^2: C
-    vpxor       xmm10, xmm9, [rdi + 64]		; C5·H^2: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 160]	; C5·H^2: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^2: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^2: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C5·H^2: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C5·H^2: S += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^2: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C5·H^2: HI += it
-    vmovdqu     xmm6, [rdx + 80]		; C6·H^1: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C6·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 80]		; C6·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]		; C6·H^1: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^1: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^1: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C6·H^1: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C6·H^1: S += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^1: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C6·H^1: HI += it
-    vmovdqu     xmm9, [rdx + 16]		; C2·H^5: C, bytes as in memory
-    vpshufb     xmm9, xmm9, xmm0		; C2·H^5: C
-    vpxor       xmm10, xmm9, [rdi + 16]		; C2·H^5: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 112]	; C2·H^5: U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^5: A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^5: T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; C2·H^5: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C2·H^5: S += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^5: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C2·H^5: HI += it
-    vmovdqu     xmm6, [rdx]			; C1·H^6: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C1·H^6: C
-    vpxor       xmm1, xmm6, xmm1		; C1·H^6: A = X + C
-    vpxor       xmm6, xmm1, [rdi]		; C1·H^6: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 96]		; C1·H^6: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^6: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^6: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C1·H^6: U0·U1
-    vpxor       xmm3, xmm3, xmm9		; C1·H^6: S += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^6: LO += it
-    vpxor       xmm5, xmm5, xmm11		; C1·H^6: HI += it
-    vpxor       xmm1, xmm3, xmm1		; C1·H^6: S += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^6: LO += it
-    vpxor       xmm4, xmm5, xmm7		; C1·H^6: HI += it
-    vpxor       xmm3, xmm3, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm4, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 192]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm4, xmm1		; reduce: RES = fold(LO) + HI
-    add         rdx, 0x60			; next group
+    vmovdqu     xmm3, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C3·H^4: C
+    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^4: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 128]             ; C3·H^4: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^4: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^4: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^4: U0·U1
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C4·H^3: C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 144]             ; C4·H^3: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^3: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^3: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^3: U0·U1
+    vmovdqu     xmm9, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C5·H^2: C
+    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 160]            ; C5·H^2: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^2: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^2: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^2: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^2: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^2: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C5·H^2: HI += it
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C6·H^1: C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 176]             ; C6·H^1: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^1: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^1: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^1: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^1: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^1: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C6·H^1: HI += it
+    vmovdqu     xmm9, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    vpshufb     xmm9, xmm9, xmm0                    ; C2·H^5: C
+    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^5: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 112]            ; C2·H^5: U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^5: A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^5: T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^5: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^5: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^5: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C2·H^5: HI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^6: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C1·H^6: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^6: A = X + C
+    vpxor       xmm6, xmm1, [rdi]                   ; C1·H^6: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 96]              ; C1·H^6: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^6: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^6: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^6: U0·U1
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^6: S += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^6: LO += it
+    vpxor       xmm5, xmm5, xmm11                   ; C1·H^6: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C1·H^6: S += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^6: LO += it
+    vpxor       xmm4, xmm5, xmm7                    ; C1·H^6: HI += it
+    vpxor       xmm3, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 192]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm4, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x60                           ; next group
     sub         rcx, 0x60
     cmp         rcx, 0x60
     jae         .group
@@ -358,44 +358,44 @@ ghash_avx_winograd_clmul1_x6_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 96]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 192]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 192]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu     xmm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C·H^m: C
-    vpxor       xmm1, xmm3, xmm1		; C·H^m: A = X + C
-    vpxor       xmm4, xmm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [rdi + 96]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C·H^m: C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm4, xmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm5, xmm1, [rdi + 96]              ; C·H^m: U = A + C2
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C·H^i: C
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 96]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: S += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: LO += it
-    vpxor       xmm5, xmm5, xmm8		; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C·H^i: C
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 96]              ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: S += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -406,67 +406,67 @@ ghash_avx_winograd_clmul1_x6_update:
     vpxor       xmm6, xmm6, xmm6
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm6, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm7, rax
     shl         r8, 0x03
     vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm8, rax
     shl         rcx, 0x03
     vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 96]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       xmm3, xmm3, xmm1		; C·H: S += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: LO += it
-    vpxor       xmm5, xmm5, xmm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 96]              ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       xmm3, xmm3, xmm1                    ; C·H: S += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm4, xmm3		; reduce: LO += S
-    vpxor       xmm3, xmm5, xmm3		; reduce: HI += S
-    vpxor       xmm2, xmm3, xmm2		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm4, xmm3                    ; reduce: LO += S
+    vpxor       xmm3, xmm5, xmm3                    ; reduce: HI += S
+    vpxor       xmm2, xmm3, xmm2                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx_winograd_clmul1_x6_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -52,22 +52,22 @@ global paper_optimized_init:function (paper_optimized_init.end - paper_optimized
 align 32
 paper_optimized_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel paper_optimized_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel paper_optimized_fold_q], 0x10	; B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vmovdqu     [rdi], xmm0			; B_1: B
-    vmovdqu     [rdi + 16], xmm1		; B_1: K
-    ret						; B_1
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel paper_optimized_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel paper_optimized_fold_q], 0x10  ; B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vmovdqu     [rdi], xmm0                         ; B_1: B
+    vmovdqu     [rdi + 16], xmm1                    ; B_1: K
+    ret                                             ; B_1
 .end:
 
 ; void paper_optimized_mul(const void *table, uint8_t x[16])
@@ -78,22 +78,22 @@ global paper_optimized_mul:function (paper_optimized_mul.end - paper_optimized_m
 align 32
 paper_optimized_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00	; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10	; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi], 0x01		; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x11		; A1·B1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm1, [rel paper_optimized_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00        ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10        ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi], 0x01             ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x11             ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel paper_optimized_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -105,103 +105,103 @@ global paper_optimized_update:function (paper_optimized_update.end - paper_optim
 align 32
 paper_optimized_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    vmovdqu     xmm1, [rel paper_optimized_byte_swap]	; byte_swap
-    vmovdqu     xmm2, [rel paper_optimized_fold_q]	; fold_q
+    vmovdqu     xmm1, [rel paper_optimized_byte_swap]  ; byte_swap
+    vmovdqu     xmm2, [rel paper_optimized_fold_q]  ; fold_q
 .group:
-    vmovdqu     xmm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm1		; C1·H^1: C
-    vpxor       xmm0, xmm3, xmm0		; C1·H^1: A = X + C
-    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00	; C1·H^1: A0·K0
-    vpclmulqdq  xmm4, xmm0, [rdi + 16], 0x10	; C1·H^1: A0·K1
-    vpclmulqdq  xmm5, xmm0, [rdi], 0x01		; C1·H^1: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x11		; C1·H^1: A1·B1
-    vpxor       xmm3, xmm3, xmm5		; C1·H^1: LO += it
-    vpxor       xmm0, xmm4, xmm0		; C1·H^1: HI += it
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm3, xmm0		; reduce: + HI
-    vpxor       xmm0, xmm4, xmm0		; reduce: RES = fold(LO) + HI
-    add         rdx, 0x10			; next group
+    vmovdqu     xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm1                    ; C1·H^1: C
+    vpxor       xmm0, xmm3, xmm0                    ; C1·H^1: A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00        ; C1·H^1: A0·K0
+    vpclmulqdq  xmm4, xmm0, [rdi + 16], 0x10        ; C1·H^1: A0·K1
+    vpclmulqdq  xmm5, xmm0, [rdi], 0x01             ; C1·H^1: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; C1·H^1: LO += it
+    vpxor       xmm0, xmm4, xmm0                    ; C1·H^1: HI += it
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
+    vpxor       xmm0, xmm4, xmm0                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm3, [rdx]			; bytes 0..7
-    vmovq       xmm4, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm3, [rdx]                         ; bytes 0..7
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm5, rcx
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm3, [rdx]			; bytes 0..3
-    vmovd       xmm4, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm3, [rdx]                         ; bytes 0..3
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rcx
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm4, rax
     shl         r8, 0x03
     vmovq       xmm5, r8
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm5, rax
     shl         rcx, 0x03
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm3, xmm3, [rel paper_optimized_byte_swap]	; C_last
-    vpxor       xmm0, xmm3, xmm0		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00	; C·H: A0·K0
-    vpclmulqdq  xmm4, xmm0, [rdi + 16], 0x10	; C·H: A0·K1
-    vpclmulqdq  xmm5, xmm0, [rdi], 0x01		; C·H: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi], 0x11		; C·H: A1·B1
-    vpxor       xmm1, xmm1, xmm3		; C·H: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C·H: HI += it
-    vpxor       xmm1, xmm1, xmm5		; C·H: LO += it
-    vpxor       xmm2, xmm2, xmm0		; C·H: HI += it
+    vpshufb     xmm3, xmm3, [rel paper_optimized_byte_swap]  ; C_last
+    vpxor       xmm0, xmm3, xmm0                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x00        ; C·H: A0·K0
+    vpclmulqdq  xmm4, xmm0, [rdi + 16], 0x10        ; C·H: A0·K1
+    vpclmulqdq  xmm5, xmm0, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C·H: HI += it
+    vpxor       xmm1, xmm1, xmm5                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm0                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  xmm0, xmm1, [rel paper_optimized_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; reduce: + HI
-    vpxor       xmm0, xmm0, xmm1		; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm0, xmm1, [rel paper_optimized_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel paper_optimized_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
     ret
 .end:

@@ -49,122 +49,122 @@ global polyval_avx_k_clmul1_x8_init:function (polyval_avx_k_clmul1_x8_init.end -
 align 32
 polyval_avx_k_clmul1_x8_init:
     endbr64
-    vmovdqu     xmm0, [rel polyval_avx_k_clmul1_x8_fold_q]	; fold_q
-    vmovdqu     xmm6, [rsi]			; H
-    vpclmulqdq  xmm1, xmm6, xmm0, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm6, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vmovdqu     [rdi + 112], xmm6		; B_1: B
-    vmovdqu     [rdi + 240], xmm1		; B_1: K
-    vpclmulqdq  xmm2, xmm6, xmm1, 0x00		; V_2 = V_1·B_1: A0·K0
-    vpclmulqdq  xmm3, xmm6, xmm1, 0x10		; V_2 = V_1·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x01		; V_2 = V_1·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm6, xmm6, 0x11		; V_2 = V_1·B_1: A1·B1
-    vpxor       xmm2, xmm2, xmm4		; V_2 = V_1·B_1: LO += it
-    vpxor       xmm3, xmm3, xmm5		; V_2 = V_1·B_1: HI += it
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm4, xmm2		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm7, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm7, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; V_2 = V_1·B_1: fold B
-    vmovdqu     [rdi + 96], xmm7		; V_2 = V_1·B_1: B
-    vmovdqu     [rdi + 224], xmm2		; V_2 = V_1·B_1: K
-    vpclmulqdq  xmm3, xmm7, xmm1, 0x00		; V_3 = V_2·B_1: A0·K0
-    vpclmulqdq  xmm1, xmm7, xmm1, 0x10		; V_3 = V_2·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm7, xmm6, 0x01		; V_3 = V_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm7, xmm6, 0x11		; V_3 = V_2·B_1: A1·B1
-    vpxor       xmm3, xmm3, xmm4		; V_3 = V_2·B_1: LO += it
-    vpxor       xmm1, xmm1, xmm5		; V_3 = V_2·B_1: HI += it
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; V_3 = V_2·B_1: + HI
-    vpxor       xmm5, xmm4, xmm1		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm5, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm3, xmm5, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: fold B
-    vmovdqu     [rdi + 80], xmm5		; V_3 = V_2·B_1: B
-    vmovdqu     [rdi + 208], xmm1		; V_3 = V_2·B_1: K
-    vpclmulqdq  xmm1, xmm7, xmm2, 0x00		; V_4 = V_2·B_2: A0·K0
-    vpclmulqdq  xmm2, xmm7, xmm2, 0x10		; V_4 = V_2·B_2: A0·K1
-    vpclmulqdq  xmm3, xmm7, xmm7, 0x01		; V_4 = V_2·B_2: A1·B0
-    vpclmulqdq  xmm4, xmm7, xmm7, 0x11		; V_4 = V_2·B_2: A1·B1
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: LO += it
-    vpxor       xmm2, xmm2, xmm4		; V_4 = V_2·B_2: HI += it
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm1, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: fold B
-    vmovdqu     [rdi + 64], xmm1		; V_4 = V_2·B_2: B
-    vmovdqu     [rdi + 192], xmm2		; V_4 = V_2·B_2: K
-    vmovdqa     xmm3, xmm1			; V_4 = V_2·B_2
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    vmovdqu     xmm0, [rel polyval_avx_k_clmul1_x8_fold_q]  ; fold_q
+    vmovdqu     xmm6, [rsi]                         ; H
+    vpclmulqdq  xmm1, xmm6, xmm0, 0x10              ; B_1: B0·Q'
+    vpshufd     xmm2, xmm6, 0x4e                    ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vmovdqu     [rdi + 112], xmm6                   ; B_1: B
+    vmovdqu     [rdi + 240], xmm1                   ; B_1: K
+    vpclmulqdq  xmm2, xmm6, xmm1, 0x00              ; V_2 = V_1·B_1: A0·K0
+    vpclmulqdq  xmm3, xmm6, xmm1, 0x10              ; V_2 = V_1·B_1: A0·K1
+    vpclmulqdq  xmm4, xmm6, xmm6, 0x01              ; V_2 = V_1·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm6, xmm6, 0x11              ; V_2 = V_1·B_1: A1·B1
+    vpxor       xmm2, xmm2, xmm4                    ; V_2 = V_1·B_1: LO += it
+    vpxor       xmm3, xmm3, xmm5                    ; V_2 = V_1·B_1: HI += it
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm4, xmm2                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; V_2 = V_1·B_1: fold B
+    vmovdqu     [rdi + 96], xmm7                    ; V_2 = V_1·B_1: B
+    vmovdqu     [rdi + 224], xmm2                   ; V_2 = V_1·B_1: K
+    vpclmulqdq  xmm3, xmm7, xmm1, 0x00              ; V_3 = V_2·B_1: A0·K0
+    vpclmulqdq  xmm1, xmm7, xmm1, 0x10              ; V_3 = V_2·B_1: A0·K1
+    vpclmulqdq  xmm4, xmm7, xmm6, 0x01              ; V_3 = V_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm7, xmm6, 0x11              ; V_3 = V_2·B_1: A1·B1
+    vpxor       xmm3, xmm3, xmm4                    ; V_3 = V_2·B_1: LO += it
+    vpxor       xmm1, xmm1, xmm5                    ; V_3 = V_2·B_1: HI += it
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm5, xmm4, xmm1                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm5, xmm0, 0x10              ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: fold B
+    vmovdqu     [rdi + 80], xmm5                    ; V_3 = V_2·B_1: B
+    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: K
+    vpclmulqdq  xmm1, xmm7, xmm2, 0x00              ; V_4 = V_2·B_2: A0·K0
+    vpclmulqdq  xmm2, xmm7, xmm2, 0x10              ; V_4 = V_2·B_2: A0·K1
+    vpclmulqdq  xmm3, xmm7, xmm7, 0x01              ; V_4 = V_2·B_2: A1·B0
+    vpclmulqdq  xmm4, xmm7, xmm7, 0x11              ; V_4 = V_2·B_2: A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; V_4 = V_2·B_2: HI += it
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: fold B
+    vmovdqu     [rdi + 64], xmm1                    ; V_4 = V_2·B_2: B
+    vmovdqu     [rdi + 192], xmm2                   ; V_4 = V_2·B_2: K
+    vmovdqa     xmm3, xmm1                          ; V_4 = V_2·B_2
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpclmulqdq  xmm4, xmm6, xmm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm6, xmm2, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm6, xmm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  xmm6, xmm6, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpxor       xmm6, xmm8, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm6, xmm8, xmm4		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm7, xmm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm7, xmm2, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm7, xmm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  xmm7, xmm7, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpxor       xmm7, xmm8, xmm7		; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm7		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm7, xmm8, xmm4		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm5, xmm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm5, xmm2, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm5, xmm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9		; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpxor       xmm5, xmm8, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm5, xmm8, xmm4		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm3, xmm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  xmm8, xmm3, xmm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  xmm9, xmm3, xmm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  xmm3, xmm3, xmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxor       xmm4, xmm4, xmm9		; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpxor       xmm3, xmm8, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  xmm8, xmm4, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm3, xmm4, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm3, xmm8, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm6, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm8, xmm6, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8		; entries of V_(i+1): fold B
-    vmovdqu     [rdi + 112], xmm6		; entries of V_(i+1): B
-    vmovdqu     [rdi + 240], xmm4		; entries of V_(i+1): K
-    vpclmulqdq  xmm4, xmm7, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm8, xmm7, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8		; entries of V_(i+2): fold B
-    vmovdqu     [rdi + 96], xmm7		; entries of V_(i+2): B
-    vmovdqu     [rdi + 224], xmm4		; entries of V_(i+2): K
-    vpclmulqdq  xmm4, xmm5, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm8, xmm5, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8		; entries of V_(i+3): fold B
-    vmovdqu     [rdi + 80], xmm5		; entries of V_(i+3): B
-    vmovdqu     [rdi + 208], xmm4		; entries of V_(i+3): K
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     xmm8, xmm3, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm4, xmm4, xmm8		; entries of V_(i+4): fold B
-    vmovdqu     [rdi + 64], xmm3		; entries of V_(i+4): B
-    vmovdqu     [rdi + 192], xmm4		; entries of V_(i+4): K
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpclmulqdq  xmm4, xmm6, xmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    vpclmulqdq  xmm8, xmm6, xmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    vpclmulqdq  xmm9, xmm6, xmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  xmm6, xmm6, xmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpxor       xmm4, xmm4, xmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpxor       xmm6, xmm8, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm6, xmm8, xmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm7, xmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    vpclmulqdq  xmm8, xmm7, xmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    vpclmulqdq  xmm9, xmm7, xmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  xmm7, xmm7, xmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpxor       xmm4, xmm4, xmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    vpxor       xmm7, xmm8, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm7, xmm8, xmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm5, xmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
+    vpclmulqdq  xmm8, xmm5, xmm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    vpclmulqdq  xmm9, xmm5, xmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  xmm5, xmm5, xmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpxor       xmm4, xmm4, xmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    vpxor       xmm5, xmm8, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm5, xmm8, xmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm3, xmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
+    vpclmulqdq  xmm8, xmm3, xmm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    vpclmulqdq  xmm9, xmm3, xmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  xmm3, xmm3, xmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpxor       xmm4, xmm4, xmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    vpclmulqdq  xmm8, xmm4, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm3, xmm4, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm3, xmm8, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm6, xmm0, 0x10              ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm8, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+1): fold B
+    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): B
+    vmovdqu     [rdi + 240], xmm4                   ; entries of V_(i+1): K
+    vpclmulqdq  xmm4, xmm7, xmm0, 0x10              ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm8, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+2): fold B
+    vmovdqu     [rdi + 96], xmm7                    ; entries of V_(i+2): B
+    vmovdqu     [rdi + 224], xmm4                   ; entries of V_(i+2): K
+    vpclmulqdq  xmm4, xmm5, xmm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm8, xmm5, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+3): fold B
+    vmovdqu     [rdi + 80], xmm5                    ; entries of V_(i+3): B
+    vmovdqu     [rdi + 208], xmm4                   ; entries of V_(i+3): K
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     xmm8, xmm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm4, xmm4, xmm8                    ; entries of V_(i+4): fold B
+    vmovdqu     [rdi + 64], xmm3                    ; entries of V_(i+4): B
+    vmovdqu     [rdi + 192], xmm4                   ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -180,20 +180,20 @@ global polyval_avx_k_clmul1_x8_mul:function (polyval_avx_k_clmul1_x8_mul.end - p
 align 32
 polyval_avx_k_clmul1_x8_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X
+    vmovdqu     xmm0, [rsi]                         ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 240], 0x00	; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x10	; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 240], 0x00       ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x10       ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -205,108 +205,108 @@ global polyval_avx_k_clmul1_x8_update:function (polyval_avx_k_clmul1_x8_update.e
 align 32
 polyval_avx_k_clmul1_x8_update:
     endbr64
-    vmovdqu     xmm1, [rsi]			; X
+    vmovdqu     xmm1, [rsi]                         ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 240], 0x00	; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x10	; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 240], 0x00       ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x10       ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu     xmm0, [rel polyval_avx_k_clmul1_x8_fold_q]	; fold_q
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rel polyval_avx_k_clmul1_x8_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     xmm2, [rdx + 32]		; C3·H^6: C
-    vpclmulqdq  xmm3, xmm2, [rdi + 160], 0x00	; C3·H^6: A0·K0
-    vpclmulqdq  xmm4, xmm2, [rdi + 160], 0x10	; C3·H^6: A0·K1
-    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01	; C3·H^6: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x11	; C3·H^6: A1·B1
-    vmovdqu     xmm6, [rdx + 48]		; C4·H^5: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 176], 0x00	; C4·H^5: A0·K0
-    vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x10	; C4·H^5: A0·K1
-    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01	; C4·H^5: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x11	; C4·H^5: A1·B1
-    vpxor       xmm3, xmm3, xmm5		; C4·H^5: LO += it
-    vpxor       xmm2, xmm4, xmm2		; C4·H^5: HI += it
-    vmovdqu     xmm4, [rdx + 64]		; C5·H^4: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 192], 0x00	; C5·H^4: A0·K0
-    vpclmulqdq  xmm10, xmm4, [rdi + 192], 0x10	; C5·H^4: A0·K1
-    vpclmulqdq  xmm11, xmm4, [rdi + 64], 0x01	; C5·H^4: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 64], 0x11	; C5·H^4: A1·B1
-    vpxor       xmm3, xmm3, xmm7		; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm8		; C5·H^4: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C5·H^4: LO += it
-    vpxor       xmm2, xmm2, xmm6		; C5·H^4: HI += it
-    vmovdqu     xmm6, [rdx + 80]		; C6·H^3: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 208], 0x00	; C6·H^3: A0·K0
-    vpclmulqdq  xmm8, xmm6, [rdi + 208], 0x10	; C6·H^3: A0·K1
-    vpclmulqdq  xmm9, xmm6, [rdi + 80], 0x01	; C6·H^3: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x11	; C6·H^3: A1·B1
-    vpxor       xmm3, xmm3, xmm5		; C6·H^3: LO += it
-    vpxor       xmm2, xmm2, xmm10		; C6·H^3: HI += it
-    vpxor       xmm3, xmm3, xmm11		; C6·H^3: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C6·H^3: HI += it
-    vmovdqu     xmm4, [rdx + 96]		; C7·H^2: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 224], 0x00	; C7·H^2: A0·K0
-    vpclmulqdq  xmm10, xmm4, [rdi + 224], 0x10	; C7·H^2: A0·K1
-    vpclmulqdq  xmm11, xmm4, [rdi + 96], 0x01	; C7·H^2: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 96], 0x11	; C7·H^2: A1·B1
-    vpxor       xmm3, xmm3, xmm7		; C7·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm8		; C7·H^2: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C7·H^2: LO += it
-    vpxor       xmm2, xmm2, xmm6		; C7·H^2: HI += it
-    vmovdqu     xmm6, [rdx + 112]		; C8·H^1: C
-    vpclmulqdq  xmm7, xmm6, [rdi + 240], 0x00	; C8·H^1: A0·K0
-    vpclmulqdq  xmm8, xmm6, [rdi + 240], 0x10	; C8·H^1: A0·K1
-    vpclmulqdq  xmm9, xmm6, [rdi + 112], 0x01	; C8·H^1: A1·B0
-    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x11	; C8·H^1: A1·B1
-    vpxor       xmm3, xmm3, xmm5		; C8·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm10		; C8·H^1: HI += it
-    vpxor       xmm3, xmm3, xmm11		; C8·H^1: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C8·H^1: HI += it
-    vmovdqu     xmm4, [rdx + 16]		; C2·H^7: C
-    vpclmulqdq  xmm5, xmm4, [rdi + 144], 0x00	; C2·H^7: A0·K0
-    vpclmulqdq  xmm10, xmm4, [rdi + 144], 0x10	; C2·H^7: A0·K1
-    vpclmulqdq  xmm11, xmm4, [rdi + 16], 0x01	; C2·H^7: A1·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x11	; C2·H^7: A1·B1
-    vpxor       xmm3, xmm3, xmm7		; C2·H^7: LO += it
-    vpxor       xmm2, xmm2, xmm8		; C2·H^7: HI += it
-    vpxor       xmm3, xmm3, xmm9		; C2·H^7: LO += it
-    vpxor       xmm2, xmm2, xmm6		; C2·H^7: HI += it
-    vmovdqu     xmm6, [rdx]			; C1·H^8: C
-    vpxor       xmm1, xmm6, xmm1		; C1·H^8: A = X + C
-    vpclmulqdq  xmm6, xmm1, [rdi + 128], 0x00	; C1·H^8: A0·K0
-    vpclmulqdq  xmm7, xmm1, [rdi + 128], 0x10	; C1·H^8: A0·K1
-    vpclmulqdq  xmm8, xmm1, [rdi], 0x01		; C1·H^8: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x11		; C1·H^8: A1·B1
-    vpxor       xmm3, xmm3, xmm5		; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm10		; C1·H^8: HI += it
-    vpxor       xmm3, xmm3, xmm11		; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C1·H^8: HI += it
-    vpxor       xmm3, xmm3, xmm6		; C1·H^8: LO += it
-    vpxor       xmm2, xmm2, xmm7		; C1·H^8: HI += it
-    vpxor       xmm3, xmm3, xmm8		; C1·H^8: LO += it
-    vpxor       xmm1, xmm2, xmm1		; C1·H^8: HI += it
-    vpclmulqdq  xmm2, xmm3, xmm0, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm2, xmm1		; reduce: RES = fold(LO) + HI
-    add         rdx, 0x80			; next group
+    vmovdqu     xmm2, [rdx + 32]                    ; C3·H^6: C
+    vpclmulqdq  xmm3, xmm2, [rdi + 160], 0x00       ; C3·H^6: A0·K0
+    vpclmulqdq  xmm4, xmm2, [rdi + 160], 0x10       ; C3·H^6: A0·K1
+    vpclmulqdq  xmm5, xmm2, [rdi + 32], 0x01        ; C3·H^6: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 32], 0x11        ; C3·H^6: A1·B1
+    vmovdqu     xmm6, [rdx + 48]                    ; C4·H^5: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 176], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 176], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 48], 0x01        ; C4·H^5: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 48], 0x11        ; C4·H^5: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; C4·H^5: LO += it
+    vpxor       xmm2, xmm4, xmm2                    ; C4·H^5: HI += it
+    vmovdqu     xmm4, [rdx + 64]                    ; C5·H^4: C
+    vpclmulqdq  xmm5, xmm4, [rdi + 192], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  xmm10, xmm4, [rdi + 192], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 64], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 64], 0x11        ; C5·H^4: A1·B1
+    vpxor       xmm3, xmm3, xmm7                    ; C5·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C5·H^4: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C5·H^4: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C5·H^4: HI += it
+    vmovdqu     xmm6, [rdx + 80]                    ; C6·H^3: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 208], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 208], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 80], 0x01        ; C6·H^3: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 80], 0x11        ; C6·H^3: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; C6·H^3: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C6·H^3: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C6·H^3: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C6·H^3: HI += it
+    vmovdqu     xmm4, [rdx + 96]                    ; C7·H^2: C
+    vpclmulqdq  xmm5, xmm4, [rdi + 224], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  xmm10, xmm4, [rdi + 224], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 96], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 96], 0x11        ; C7·H^2: A1·B1
+    vpxor       xmm3, xmm3, xmm7                    ; C7·H^2: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C7·H^2: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C7·H^2: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C7·H^2: HI += it
+    vmovdqu     xmm6, [rdx + 112]                   ; C8·H^1: C
+    vpclmulqdq  xmm7, xmm6, [rdi + 240], 0x00       ; C8·H^1: A0·K0
+    vpclmulqdq  xmm8, xmm6, [rdi + 240], 0x10       ; C8·H^1: A0·K1
+    vpclmulqdq  xmm9, xmm6, [rdi + 112], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  xmm6, xmm6, [rdi + 112], 0x11       ; C8·H^1: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; C8·H^1: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C8·H^1: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C8·H^1: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C8·H^1: HI += it
+    vmovdqu     xmm4, [rdx + 16]                    ; C2·H^7: C
+    vpclmulqdq  xmm5, xmm4, [rdi + 144], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  xmm10, xmm4, [rdi + 144], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  xmm11, xmm4, [rdi + 16], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 16], 0x11        ; C2·H^7: A1·B1
+    vpxor       xmm3, xmm3, xmm7                    ; C2·H^7: LO += it
+    vpxor       xmm2, xmm2, xmm8                    ; C2·H^7: HI += it
+    vpxor       xmm3, xmm3, xmm9                    ; C2·H^7: LO += it
+    vpxor       xmm2, xmm2, xmm6                    ; C2·H^7: HI += it
+    vmovdqu     xmm6, [rdx]                         ; C1·H^8: C
+    vpxor       xmm1, xmm6, xmm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  xmm6, xmm1, [rdi + 128], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  xmm7, xmm1, [rdi + 128], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  xmm8, xmm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpxor       xmm3, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm2, xmm2, xmm10                   ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm11                   ; C1·H^8: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm6                    ; C1·H^8: LO += it
+    vpxor       xmm2, xmm2, xmm7                    ; C1·H^8: HI += it
+    vpxor       xmm3, xmm3, xmm8                    ; C1·H^8: LO += it
+    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: HI += it
+    vpclmulqdq  xmm2, xmm3, xmm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -317,40 +317,40 @@ polyval_avx_k_clmul1_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm0, xmm0, xmm0
     vpxor       xmm2, xmm2, xmm2
     jmp         .rest
 .first:
-    vmovdqu     xmm0, [rdx]			; C·H^m: C
-    vpxor       xmm0, xmm0, xmm1		; C·H^m: A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 128], 0x00	; C·H^m: A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 128], 0x10	; C·H^m: A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  xmm4, xmm0, [rdi], 0x11		; C·H^m: A1·B1
-    vpxor       xmm0, xmm1, xmm3		; C·H^m: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C·H^m: HI += it
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm0, [rdx]                         ; C·H^m: C
+    vpxor       xmm0, xmm0, xmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 128], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 128], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  xmm4, xmm0, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxor       xmm0, xmm1, xmm3                    ; C·H^m: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm3, [rdx]			; C·H^i: C
-    vpclmulqdq  xmm4, xmm3, [rdi + 128], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 128], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpxor       xmm0, xmm0, xmm4		; C·H^i: LO += it
-    vpxor       xmm2, xmm2, xmm5		; C·H^i: HI += it
-    vpxor       xmm0, xmm0, xmm6		; C·H^i: LO += it
-    vpxor       xmm2, xmm2, xmm3		; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm3, [rdx]                         ; C·H^i: C
+    vpclmulqdq  xmm4, xmm3, [rdi + 128], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 128], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       xmm0, xmm0, xmm4                    ; C·H^i: LO += it
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: HI += it
+    vpxor       xmm0, xmm0, xmm6                    ; C·H^i: LO += it
+    vpxor       xmm2, xmm2, xmm3                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -359,65 +359,65 @@ polyval_avx_k_clmul1_x8_update:
     je          .reduce
 .rest:
     vpxor       xmm3, xmm3, xmm3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm3, [rdx]			; bytes 0..7
-    vmovq       xmm4, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm3, [rdx]                         ; bytes 0..7
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm5, rcx
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm3, [rdx]			; bytes 0..3
-    vmovd       xmm4, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm3, [rdx]                         ; bytes 0..3
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rcx
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm4, rax
     shl         r8, 0x03
     vmovq       xmm5, r8
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm5, rax
     shl         rcx, 0x03
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .padded:
-    vpxor       xmm1, xmm3, xmm1		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm1, [rdi + 128], 0x00	; C·H: A0·K0
-    vpclmulqdq  xmm4, xmm1, [rdi + 128], 0x10	; C·H: A0·K1
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x01		; C·H: A1·B0
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x11		; C·H: A1·B1
-    vpxor       xmm0, xmm0, xmm3		; C·H: LO += it
-    vpxor       xmm2, xmm2, xmm4		; C·H: HI += it
-    vpxor       xmm0, xmm0, xmm5		; C·H: LO += it
-    vpxor       xmm2, xmm2, xmm1		; C·H: HI += it
+    vpxor       xmm1, xmm3, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm3, xmm1, [rdi + 128], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm4, xmm1, [rdi + 128], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       xmm0, xmm0, xmm3                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm4                    ; C·H: HI += it
+    vpxor       xmm0, xmm0, xmm5                    ; C·H: LO += it
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  xmm1, xmm0, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; reduce: + HI
-    vpxor       xmm1, xmm1, xmm0		; reduce: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rel polyval_avx_k_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: + HI
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vmovdqu     [rsi], xmm1			; X
+    vmovdqu     [rsi], xmm1                         ; X
 .done:
     ret
 .end:

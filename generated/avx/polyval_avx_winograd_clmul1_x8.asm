@@ -49,215 +49,215 @@ global polyval_avx_winograd_clmul1_x8_init:function (polyval_avx_winograd_clmul1
 align 32
 polyval_avx_winograd_clmul1_x8_init:
     endbr64
-    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x8_fold_q]	; fold_q
-    vmovdqu     xmm10, [rsi]			; H
-    vpclmulqdq  xmm1, xmm10, xmm0, 0x10		; B_1: B0·Q'
-    vpshufd     xmm2, xmm10, 0x4e		; B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_1: fold B
-    vpunpcklqdq xmm2, xmm10, xmm1		; B_1: C1
-    vpunpckhqdq xmm1, xmm10, xmm1		; B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2		; B_1: C1
-    vmovdqu     [rdi + 240], xmm1		; B_1: C2
-    vmovdqa     xmm4, xmm3			; B_1: R
-    vmovdqu     [rdi + 368], xmm4		; B_1: R
-    vpxor       xmm5, xmm10, xmm2		; V_2 = V_1·B_1: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_2 = V_1·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm10, xmm10, 0x10	; V_2 = V_1·B_1: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_2 = V_1·B_1: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_2 = V_1·B_1: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_2 = V_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: + HI
-    vpxor       xmm11, xmm7, xmm5		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; V_2 = V_1·B_1: fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; V_2 = V_1·B_1: C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; V_2 = V_1·B_1: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm5, xmm5, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm7, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    vpshufd     xmm7, xmm7, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    vpxor       xmm7, xmm7, xmm8		; V_2 = V_1·B_1: + HI
-    vpxor       xmm7, xmm9, xmm7		; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6		; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 224], xmm5		; V_2 = V_1·B_1: C2
-    vpxor       xmm4, xmm7, xmm4		; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 352], xmm4		; V_2 = V_1·B_1: R
-    vpxor       xmm2, xmm11, xmm2		; V_3 = V_2·B_1: T = A + C1
-    vpxor       xmm1, xmm11, xmm1		; V_3 = V_2·B_1: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_3 = V_2·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; V_3 = V_2·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm8		; V_3 = V_2·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; V_3 = V_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; V_3 = V_2·B_1: + HI
-    vpxor       xmm12, xmm3, xmm1		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm12, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    vpshufd     xmm2, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_3 = V_2·B_1: fold B
-    vpunpcklqdq xmm2, xmm12, xmm1		; V_3 = V_2·B_1: C1
-    vpunpckhqdq xmm1, xmm12, xmm1		; V_3 = V_2·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm8, xmm1, xmm1, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm9, xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm8		; V_3 = V_2·B_1: + HI
-    vpxor       xmm3, xmm9, xmm3		; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm2		; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 208], xmm1		; V_3 = V_2·B_1: C2
-    vpxor       xmm4, xmm3, xmm4		; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 336], xmm4		; V_3 = V_2·B_1: R
-    vpxor       xmm1, xmm11, xmm6		; V_4 = V_2·B_2: T = A + C1
-    vpxor       xmm2, xmm11, xmm5		; V_4 = V_2·B_2: U = A + C2
-    vpclmulqdq  xmm3, xmm11, xmm11, 0x10	; V_4 = V_2·B_2: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: U0·U1
-    vpxor       xmm1, xmm1, xmm3		; V_4 = V_2·B_2: LO += S
-    vpxor       xmm2, xmm2, xmm3		; V_4 = V_2·B_2: HI += S
-    vpxor       xmm2, xmm2, xmm7		; V_4 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: + HI
-    vpxor       xmm7, xmm3, xmm1		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm7, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    vpshufd     xmm2, xmm7, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; V_4 = V_2·B_2: fold B
-    vpunpcklqdq xmm2, xmm7, xmm1		; V_4 = V_2·B_2: C1
-    vpunpckhqdq xmm1, xmm7, xmm1		; V_4 = V_2·B_2: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm3, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm5		; V_4 = V_2·B_2: + HI
-    vpxor       xmm3, xmm6, xmm3		; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm2		; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 192], xmm1		; V_4 = V_2·B_2: C2
-    vpxor       xmm4, xmm3, xmm4		; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 320], xmm4		; V_4 = V_2·B_2: R
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x8_fold_q]  ; fold_q
+    vmovdqu     xmm10, [rsi]                        ; H
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; B_1: B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; B_1: C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x10              ; B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 240], xmm1                   ; B_1: C2
+    vmovdqa     xmm4, xmm3                          ; B_1: R
+    vmovdqu     [rdi + 368], xmm4                   ; B_1: R
+    vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_2 = V_1·B_1: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_2 = V_1·B_1: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_2 = V_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm11, xmm7, xmm5                   ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; V_2 = V_1·B_1: B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_2 = V_1·B_1: fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; V_2 = V_1·B_1: C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; V_2 = V_1·B_1: C2
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; V_2 = V_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm5, xmm5, 0x10              ; V_2 = V_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm7, xmm0, 0x10              ; V_2 = V_1·B_1: LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
+    vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm6                    ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 224], xmm5                   ; V_2 = V_1·B_1: C2
+    vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
+    vmovdqu     [rdi + 352], xmm4                   ; V_2 = V_1·B_1: R
+    vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; V_3 = V_2·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm8                    ; V_3 = V_2·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_3 = V_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm12, xmm3, xmm1                   ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm12, xmm0, 0x10             ; V_3 = V_2·B_1: B0·Q'
+    vpshufd     xmm2, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_3 = V_2·B_1: fold B
+    vpunpcklqdq xmm2, xmm12, xmm1                   ; V_3 = V_2·B_1: C1
+    vpunpckhqdq xmm1, xmm12, xmm1                   ; V_3 = V_2·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_3 = V_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; V_3 = V_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm9, xmm3, xmm0, 0x10              ; V_3 = V_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
+    vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm2                    ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
+    vmovdqu     [rdi + 336], xmm4                   ; V_3 = V_2·B_1: R
+    vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
+    vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
+    vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; V_4 = V_2·B_2: LO += S
+    vpxor       xmm2, xmm2, xmm3                    ; V_4 = V_2·B_2: HI += S
+    vpxor       xmm2, xmm2, xmm7                    ; V_4 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm7, xmm3, xmm1                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm7, xmm0, 0x10              ; V_4 = V_2·B_2: B0·Q'
+    vpshufd     xmm2, xmm7, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; V_4 = V_2·B_2: fold B
+    vpunpcklqdq xmm2, xmm7, xmm1                    ; V_4 = V_2·B_2: C1
+    vpunpckhqdq xmm1, xmm7, xmm1                    ; V_4 = V_2·B_2: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; V_4 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; V_4 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; V_4 = V_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
+    vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], xmm2                    ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 192], xmm1                   ; V_4 = V_2·B_2: C2
+    vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
+    vmovdqu     [rdi + 320], xmm4                   ; V_4 = V_2·B_2: R
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    vpxor       xmm5, xmm10, xmm2		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm10, xmm1		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm10, xmm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       xmm10, xmm8, xmm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm11, xmm2		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm11, xmm1		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm11, xmm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       xmm11, xmm8, xmm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm12, xmm2		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm12, xmm1		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm8, xmm12, xmm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm8, xmm5, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       xmm12, xmm8, xmm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       xmm5, xmm7, xmm2		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       xmm6, xmm7, xmm1		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       xmm5, xmm5, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       xmm6, xmm6, xmm7		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       xmm6, xmm6, xmm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  xmm7, xmm5, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       xmm5, xmm5, xmm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       xmm7, xmm7, xmm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  xmm5, xmm10, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     xmm6, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+1): fold B
-    vpunpcklqdq xmm6, xmm10, xmm5		; entries of V_(i+1): C1
-    vpunpckhqdq xmm5, xmm10, xmm5		; entries of V_(i+1): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+1): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 240], xmm5		; entries of V_(i+1): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 368], xmm4		; entries of V_(i+1): R
-    vpclmulqdq  xmm5, xmm11, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     xmm6, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+2): fold B
-    vpunpcklqdq xmm6, xmm11, xmm5		; entries of V_(i+2): C1
-    vpunpckhqdq xmm5, xmm11, xmm5		; entries of V_(i+2): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+2): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 224], xmm5		; entries of V_(i+2): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 352], xmm4		; entries of V_(i+2): R
-    vpclmulqdq  xmm5, xmm12, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     xmm6, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+3): fold B
-    vpunpcklqdq xmm6, xmm12, xmm5		; entries of V_(i+3): C1
-    vpunpckhqdq xmm5, xmm12, xmm5		; entries of V_(i+3): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+3): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 208], xmm5		; entries of V_(i+3): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 336], xmm4		; entries of V_(i+3): R
-    vpclmulqdq  xmm5, xmm7, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     xmm6, xmm7, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       xmm5, xmm5, xmm6		; entries of V_(i+4): fold B
-    vpunpcklqdq xmm6, xmm7, xmm5		; entries of V_(i+4): C1
-    vpunpckhqdq xmm5, xmm7, xmm5		; entries of V_(i+4): C2
-    vpclmulqdq  xmm8, xmm6, xmm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  xmm13, xmm8, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     xmm8, xmm8, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       xmm8, xmm8, xmm9		; entries of V_(i+4): + HI
-    vpxor       xmm8, xmm13, xmm8		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 192], xmm5		; entries of V_(i+4): C2
-    vpxor       xmm4, xmm8, xmm4		; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 320], xmm4		; entries of V_(i+4): R
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm8, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm8, xmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm12, xmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm12, xmm1                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm8, xmm12, xmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm8, xmm5, xmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       xmm12, xmm8, xmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm5, xmm7, xmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm7, xmm1                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       xmm7, xmm7, xmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm5, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm6, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm6, xmm10, xmm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm5, xmm10, xmm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 240], xmm5                   ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 368], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm6, xmm11, xmm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm5, xmm11, xmm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], xmm6                    ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 224], xmm5                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 352], xmm4                   ; entries of V_(i+2): R
+    vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
+    vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq xmm6, xmm12, xmm5                   ; entries of V_(i+3): C1
+    vpunpckhqdq xmm5, xmm12, xmm5                   ; entries of V_(i+3): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 80], xmm6                    ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 208], xmm5                   ; entries of V_(i+3): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+3): R
+    vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq xmm6, xmm7, xmm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq xmm5, xmm7, xmm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  xmm8, xmm6, xmm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  xmm13, xmm8, xmm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
+    vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], xmm6                    ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 192], xmm5                   ; entries of V_(i+4): C2
+    vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
+    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -273,22 +273,22 @@ global polyval_avx_winograd_clmul1_x8_mul:function (polyval_avx_winograd_clmul1_
 align 32
 polyval_avx_winograd_clmul1_x8_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X
+    vmovdqu     xmm0, [rsi]                         ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpxor       xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -300,109 +300,109 @@ global polyval_avx_winograd_clmul1_x8_update:function (polyval_avx_winograd_clmu
 align 32
 polyval_avx_winograd_clmul1_x8_update:
     endbr64
-    vmovdqu     xmm1, [rsi]			; X
+    vmovdqu     xmm1, [rsi]                         ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]		; HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpxor       xmm0, xmm0, [rdi + 368]             ; HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x8_fold_q]	; fold_q
+    vmovdqu     xmm0, [rel polyval_avx_winograd_clmul1_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu     xmm2, [rdx + 32]		; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]		; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]		; C3·H^6: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     xmm5, [rdx + 48]		; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]		; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]		; C4·H^5: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     xmm8, [rdx + 64]		; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]		; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]	; C5·H^4: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C5·H^4: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C5·H^4: S += it
-    vpxor       xmm3, xmm3, xmm6		; C5·H^4: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C5·H^4: HI += it
-    vmovdqu     xmm5, [rdx + 80]		; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]		; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]		; C6·H^3: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C6·H^3: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C6·H^3: S += it
-    vpxor       xmm3, xmm3, xmm9		; C6·H^3: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C6·H^3: HI += it
-    vmovdqu     xmm8, [rdx + 96]		; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]		; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]	; C7·H^2: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C7·H^2: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C7·H^2: S += it
-    vpxor       xmm3, xmm3, xmm6		; C7·H^2: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C7·H^2: HI += it
-    vmovdqu     xmm5, [rdx + 112]		; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]		; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]		; C8·H^1: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C8·H^1: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C8·H^1: S += it
-    vpxor       xmm3, xmm3, xmm9		; C8·H^1: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C8·H^1: HI += it
-    vmovdqu     xmm8, [rdx + 16]		; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]		; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]	; C2·H^7: U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; C2·H^7: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C2·H^7: S += it
-    vpxor       xmm3, xmm3, xmm6		; C2·H^7: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C2·H^7: HI += it
-    vmovdqu     xmm5, [rdx]			; C1·H^8: C
-    vpxor       xmm1, xmm5, xmm1		; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C1·H^8: U0·U1
-    vpxor       xmm2, xmm2, xmm8		; C1·H^8: S += it
-    vpxor       xmm3, xmm3, xmm9		; C1·H^8: LO += it
-    vpxor       xmm4, xmm4, xmm10		; C1·H^8: HI += it
-    vpxor       xmm1, xmm2, xmm1		; C1·H^8: S += it
-    vpxor       xmm2, xmm3, xmm5		; C1·H^8: LO += it
-    vpxor       xmm3, xmm4, xmm6		; C1·H^8: HI += it
-    vpxor       xmm2, xmm2, xmm1		; reduce: LO += S
-    vpxor       xmm1, xmm3, xmm1		; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; reduce: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; reduce: + HI
-    vpxor       xmm1, xmm3, xmm1		; reduce: RES = fold(LO) + HI
-    add         rdx, 0x80			; next group
+    vmovdqu     xmm2, [rdx + 32]                    ; C3·H^6: C
+    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     xmm5, [rdx + 48]                    ; C4·H^5: C
+    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     xmm8, [rdx + 64]                    ; C5·H^4: C
+    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C5·H^4: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
+    vmovdqu     xmm5, [rdx + 80]                    ; C6·H^3: C
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C6·H^3: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C6·H^3: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
+    vmovdqu     xmm8, [rdx + 96]                    ; C7·H^2: C
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C7·H^2: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C7·H^2: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
+    vmovdqu     xmm5, [rdx + 112]                   ; C8·H^1: C
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C8·H^1: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C8·H^1: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
+    vmovdqu     xmm8, [rdx + 16]                    ; C2·H^7: C
+    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C2·H^7: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C2·H^7: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C2·H^7: HI += it
+    vmovdqu     xmm5, [rdx]                         ; C1·H^8: C
+    vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
+    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       xmm2, xmm2, xmm8                    ; C1·H^8: S += it
+    vpxor       xmm3, xmm3, xmm9                    ; C1·H^8: LO += it
+    vpxor       xmm4, xmm4, xmm10                   ; C1·H^8: HI += it
+    vpxor       xmm1, xmm2, xmm1                    ; C1·H^8: S += it
+    vpxor       xmm2, xmm3, xmm5                    ; C1·H^8: LO += it
+    vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
+    vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -413,8 +413,8 @@ polyval_avx_winograd_clmul1_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm0, [rdi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     vpxor       xmm2, xmm2, xmm2
@@ -422,31 +422,31 @@ polyval_avx_winograd_clmul1_x8_update:
     vpxor       xmm4, xmm4, xmm4
     jmp         .rest
 .first:
-    vmovdqu     xmm2, [rdx]			; C·H^m: C
-    vpxor       xmm1, xmm2, xmm1		; C·H^m: A = X + C
-    vpxor       xmm3, xmm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm2, [rdx]                         ; C·H^m: C
+    vpxor       xmm1, xmm2, xmm1                    ; C·H^m: A = X + C
+    vpxor       xmm3, xmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       xmm4, xmm1, [rdi + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    vmovdqu     xmm5, [rdx]			; C·H^i: C
-    vpxor       xmm6, xmm5, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: U0·U1
-    vpxor       xmm2, xmm2, xmm5		; C·H^i: S += it
-    vpxor       xmm3, xmm3, xmm6		; C·H^i: LO += it
-    vpxor       xmm4, xmm4, xmm7		; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vmovdqu     xmm5, [rdx]                         ; C·H^i: C
+    vpxor       xmm6, xmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; C·H^i: S += it
+    vpxor       xmm3, xmm3, xmm6                    ; C·H^i: LO += it
+    vpxor       xmm4, xmm4, xmm7                    ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -457,65 +457,65 @@ polyval_avx_winograd_clmul1_x8_update:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       xmm2, xmm2, xmm1		; C·H: S += it
-    vpxor       xmm3, xmm3, xmm5		; C·H: LO += it
-    vpxor       xmm4, xmm4, xmm6		; C·H: HI += it
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; C·H: S += it
+    vpxor       xmm3, xmm3, xmm5                    ; C·H: LO += it
+    vpxor       xmm4, xmm4, xmm6                    ; C·H: HI += it
 .reduce:
-    vpxor       xmm1, xmm3, xmm2		; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2		; reduce: HI += S
-    vpxor       xmm0, xmm2, xmm0		; reduce: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; reduce: + HI
-    vpxor       xmm1, xmm2, xmm0		; reduce: RES = fold(LO) + HI
+    vpxor       xmm1, xmm3, xmm2                    ; reduce: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
+    vpxor       xmm0, xmm2, xmm0                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
+    vpxor       xmm1, xmm2, xmm0                    ; reduce: RES = fold(LO) + HI
 .store:
-    vmovdqu     [rsi], xmm1			; X
+    vmovdqu     [rsi], xmm1                         ; X
 .done:
     ret
 .end:

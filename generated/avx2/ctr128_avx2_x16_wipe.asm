@@ -84,103 +84,103 @@ global ctr128_avx2_x16_wipe_init:function (ctr128_avx2_x16_wipe_init.end - ctr12
 align 32
 ctr128_avx2_x16_wipe_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; k_0
-    vmovdqu     [rdi], xmm0			; k_0
-    vpshufb     xmm1, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx2_x16_wipe_rcon_1]	; SubWord + Rcon
+    vmovdqu     xmm0, [rsi]                         ; k_0
+    vmovdqu     [rdi], xmm0                         ; k_0
+    vpshufb     xmm1, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, [rel ctr128_avx2_x16_wipe_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1		; the next words
-    vmovdqu     [rdi + 16], xmm0		; k_1
-    vmovdqu     xmm1, [rel ctr128_avx2_x16_wipe_rcon_1]	; rcon_1
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vmovdqu     [rdi + 16], xmm0                    ; k_1
+    vmovdqu     xmm1, [rel ctr128_avx2_x16_wipe_rcon_1]  ; rcon_1
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 32], xmm0		; k_2
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 32], xmm0                    ; k_2
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 48], xmm0		; k_3
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 48], xmm0                    ; k_3
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 64], xmm0		; k_4
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 64], xmm0                    ; k_4
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 80], xmm0		; k_5
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 80], xmm0                    ; k_5
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 96], xmm0		; k_6
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 96], xmm0                    ; k_6
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm3, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm3		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm2		; the next words
-    vmovdqu     [rdi + 112], xmm0		; k_7
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm2                    ; the next words
+    vmovdqu     [rdi + 112], xmm0                   ; k_7
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1		; the next words
-    vmovdqu     [rdi + 128], xmm0		; k_8
-    vpshufb     xmm1, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx2_x16_wipe_rcon_9]	; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vmovdqu     [rdi + 128], xmm0                   ; k_8
+    vpshufb     xmm1, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, [rel ctr128_avx2_x16_wipe_rcon_9]  ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1		; the next words
-    vmovdqu     [rdi + 144], xmm0		; k_9
-    vmovdqu     xmm1, [rel ctr128_avx2_x16_wipe_rcon_9]	; rcon_9
-    vpsllq      xmm1, xmm1, 0x01		; Rcon
-    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm2, xmm1		; SubWord + Rcon
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vmovdqu     [rdi + 144], xmm0                   ; k_9
+    vmovdqu     xmm1, [rel ctr128_avx2_x16_wipe_rcon_9]  ; rcon_9
+    vpsllq      xmm1, xmm1, 0x01                    ; Rcon
+    vpshufb     xmm2, xmm0, [rel ctr128_avx2_x16_wipe_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm2, xmm1                    ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxor       xmm0, xmm0, xmm2		; w_i + w_(i-1)
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm0, 0x08
-    vpxor       xmm0, xmm0, xmm2		; w_i + … + w_(i-3)
-    vpxor       xmm0, xmm0, xmm1		; the next words
-    vmovdqu     [rdi + 160], xmm0		; k_10
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm0, xmm0, xmm2                    ; w_i + … + w_(i-3)
+    vpxor       xmm0, xmm0, xmm1                    ; the next words
+    vmovdqu     [rdi + 160], xmm0                   ; k_10
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -192,150 +192,150 @@ global ctr128_avx2_x16_wipe_crypt:function (ctr128_avx2_x16_wipe_crypt.end - ctr
 align 32
 ctr128_avx2_x16_wipe_crypt:
     endbr64
-    vmovdqu     ymm0, [rel ctr128_avx2_x16_wipe_blocks_10]	; blocks_10
-    vmovdqu     ymm1, [rel ctr128_avx2_x16_wipe_byte_swap]	; byte_swap
+    vmovdqu     ymm0, [rel ctr128_avx2_x16_wipe_blocks_10]  ; blocks_10
+    vmovdqu     ymm1, [rel ctr128_avx2_x16_wipe_byte_swap]  ; byte_swap
     cmp         r8, 0x00
     je          .done
-    vbroadcasti128 ymm2, [rsi]			; counter block
-    vpshufb     ymm2, ymm2, ymm1		; counter, last word first
-    vpaddd      ymm15, ymm2, [rel ctr128_avx2_x16_wipe_lane_numbers]	; lane l is l blocks ahead
-    vbroadcasti128 ymm2, [rdi]			; k_0
-    vbroadcasti128 ymm3, [rdi + 16]		; k_1
-    vbroadcasti128 ymm4, [rdi + 32]		; k_2
+    vbroadcasti128 ymm2, [rsi]                      ; counter block
+    vpshufb     ymm2, ymm2, ymm1                    ; counter, last word first
+    vpaddd      ymm15, ymm2, [rel ctr128_avx2_x16_wipe_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti128 ymm2, [rdi]                      ; k_0
+    vbroadcasti128 ymm3, [rdi + 16]                 ; k_1
+    vbroadcasti128 ymm4, [rdi + 32]                 ; k_2
     cmp         r8, 256
     jb          .rest
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     ymm5, ymm15, ymm1		; AES: counter block
-    vpaddd      ymm6, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1		; AES: counter block
-    vpaddd      ymm7, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm7, ymm7, ymm1		; AES: counter block
-    vpaddd      ymm8, ymm15, [rel ctr128_avx2_x16_wipe_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm8, ymm8, ymm1		; AES: counter block
-    vpaddd      ymm9, ymm15, [rel ctr128_avx2_x16_wipe_blocks_8]	; AES: 8 blocks ahead
-    vpshufb     ymm9, ymm9, ymm1		; AES: counter block
-    vpaddd      ymm10, ymm15, ymm0		; AES: 10 blocks ahead
-    vpshufb     ymm10, ymm10, ymm1		; AES: counter block
-    vpaddd      ymm11, ymm15, [rel ctr128_avx2_x16_wipe_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm11, ymm11, ymm1		; AES: counter block
-    vpaddd      ymm12, ymm15, [rel ctr128_avx2_x16_wipe_blocks_14]	; AES: 14 blocks ahead
-    vpshufb     ymm12, ymm12, ymm1		; AES: counter block
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_16]	; AES: the next counters
-    vpxor       ymm5, ymm5, ymm2		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm2		; AES: + k_0
-    vpxor       ymm7, ymm7, ymm2		; AES: + k_0
-    vpxor       ymm8, ymm8, ymm2		; AES: + k_0
-    vpxor       ymm9, ymm9, ymm2		; AES: + k_0
-    vpxor       ymm10, ymm10, ymm2		; AES: + k_0
-    vpxor       ymm11, ymm11, ymm2		; AES: + k_0
-    vpxor       ymm12, ymm12, ymm2		; AES: + k_0
-    vaesenc     ymm5, ymm5, ymm3		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm3		; AES: round 1
-    vaesenc     ymm7, ymm7, ymm3		; AES: round 1
-    vaesenc     ymm8, ymm8, ymm3		; AES: round 1
-    vaesenc     ymm9, ymm9, ymm3		; AES: round 1
-    vaesenc     ymm10, ymm10, ymm3		; AES: round 1
-    vaesenc     ymm11, ymm11, ymm3		; AES: round 1
-    vaesenc     ymm12, ymm12, ymm3		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm4		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm4		; AES: round 2
-    vaesenc     ymm7, ymm7, ymm4		; AES: round 2
-    vaesenc     ymm8, ymm8, ymm4		; AES: round 2
-    vaesenc     ymm9, ymm9, ymm4		; AES: round 2
-    vaesenc     ymm10, ymm10, ymm4		; AES: round 2
-    vaesenc     ymm11, ymm11, ymm4		; AES: round 2
-    vaesenc     ymm12, ymm12, ymm4		; AES: round 2
-    vbroadcasti128 ymm13, [rdi + 48]		; AES: k_3
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 3
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 3
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 3
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 3
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 3
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 3
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 3
-    vbroadcasti128 ymm13, [rdi + 64]		; AES: k_4
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 4
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 4
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 4
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 4
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 4
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 4
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 4
-    vbroadcasti128 ymm13, [rdi + 80]		; AES: k_5
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 5
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 5
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 5
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 5
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 5
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 5
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 5
-    vbroadcasti128 ymm13, [rdi + 96]		; AES: k_6
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 6
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 6
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 6
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 6
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 6
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 6
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 6
-    vbroadcasti128 ymm13, [rdi + 112]		; AES: k_7
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 7
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 7
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 7
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 7
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 7
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 7
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 7
-    vbroadcasti128 ymm13, [rdi + 128]		; AES: k_8
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 8
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 8
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 8
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 8
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 8
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 8
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 8
-    vbroadcasti128 ymm13, [rdi + 144]		; AES: k_9
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 9
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 9
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 9
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 9
-    vaesenc     ymm10, ymm10, ymm13		; AES: round 9
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 9
-    vaesenc     ymm12, ymm12, ymm13		; AES: round 9
-    vbroadcasti128 ymm13, [rdi + 160]		; AES: k_10
-    vpxor       ymm14, ymm13, [rdx]		; AES: k_Nr + text
-    vaesenclast ymm5, ymm5, ymm14		; AES: last round: the other text
-    vmovdqu     [rcx], ymm5			; AES: written
-    vpxor       ymm5, ymm13, [rdx + 32]		; AES: k_Nr + text
-    vaesenclast ymm5, ymm6, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 32], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 64]		; AES: k_Nr + text
-    vaesenclast ymm5, ymm7, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 64], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 96]		; AES: k_Nr + text
-    vaesenclast ymm5, ymm8, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 96], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 128]	; AES: k_Nr + text
-    vaesenclast ymm5, ymm9, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 128], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 160]	; AES: k_Nr + text
-    vaesenclast ymm5, ymm10, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 160], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 192]	; AES: k_Nr + text
-    vaesenclast ymm5, ymm11, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 192], ymm5		; AES: written
-    vpxor       ymm5, ymm13, [rdx + 224]	; AES: k_Nr + text
-    vaesenclast ymm5, ymm12, ymm5		; AES: last round: the other text
-    vmovdqu     [rcx + 224], ymm5		; AES: written
-    add         rdx, 256			; next group
+    vpshufb     ymm5, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
+    vpaddd      ymm8, ymm15, [rel ctr128_avx2_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm8, ymm8, ymm1                    ; AES: counter block
+    vpaddd      ymm9, ymm15, [rel ctr128_avx2_x16_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     ymm9, ymm9, ymm1                    ; AES: counter block
+    vpaddd      ymm10, ymm15, ymm0                  ; AES: 10 blocks ahead
+    vpshufb     ymm10, ymm10, ymm1                  ; AES: counter block
+    vpaddd      ymm11, ymm15, [rel ctr128_avx2_x16_wipe_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm11, ymm11, ymm1                  ; AES: counter block
+    vpaddd      ymm12, ymm15, [rel ctr128_avx2_x16_wipe_blocks_14]  ; AES: 14 blocks ahead
+    vpshufb     ymm12, ymm12, ymm1                  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_16]  ; AES: the next counters
+    vpxor       ymm5, ymm5, ymm2                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm2                    ; AES: + k_0
+    vpxor       ymm7, ymm7, ymm2                    ; AES: + k_0
+    vpxor       ymm8, ymm8, ymm2                    ; AES: + k_0
+    vpxor       ymm9, ymm9, ymm2                    ; AES: + k_0
+    vpxor       ymm10, ymm10, ymm2                  ; AES: + k_0
+    vpxor       ymm11, ymm11, ymm2                  ; AES: + k_0
+    vpxor       ymm12, ymm12, ymm2                  ; AES: + k_0
+    vaesenc     ymm5, ymm5, ymm3                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm3                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm3                    ; AES: round 1
+    vaesenc     ymm8, ymm8, ymm3                    ; AES: round 1
+    vaesenc     ymm9, ymm9, ymm3                    ; AES: round 1
+    vaesenc     ymm10, ymm10, ymm3                  ; AES: round 1
+    vaesenc     ymm11, ymm11, ymm3                  ; AES: round 1
+    vaesenc     ymm12, ymm12, ymm3                  ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm4                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm4                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm4                    ; AES: round 2
+    vaesenc     ymm8, ymm8, ymm4                    ; AES: round 2
+    vaesenc     ymm9, ymm9, ymm4                    ; AES: round 2
+    vaesenc     ymm10, ymm10, ymm4                  ; AES: round 2
+    vaesenc     ymm11, ymm11, ymm4                  ; AES: round 2
+    vaesenc     ymm12, ymm12, ymm4                  ; AES: round 2
+    vbroadcasti128 ymm13, [rdi + 48]                ; AES: k_3
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 3
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 3
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 3
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 3
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 3
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 3
+    vbroadcasti128 ymm13, [rdi + 64]                ; AES: k_4
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 4
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 4
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 4
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 4
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 4
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 4
+    vbroadcasti128 ymm13, [rdi + 80]                ; AES: k_5
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 5
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 5
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 5
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 5
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 5
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 5
+    vbroadcasti128 ymm13, [rdi + 96]                ; AES: k_6
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 6
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 6
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 6
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 6
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 6
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 6
+    vbroadcasti128 ymm13, [rdi + 112]               ; AES: k_7
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 7
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 7
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 7
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 7
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 7
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 7
+    vbroadcasti128 ymm13, [rdi + 128]               ; AES: k_8
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 8
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 8
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 8
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 8
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 8
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 8
+    vbroadcasti128 ymm13, [rdi + 144]               ; AES: k_9
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 9
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 9
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 9
+    vaesenc     ymm10, ymm10, ymm13                 ; AES: round 9
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 9
+    vaesenc     ymm12, ymm12, ymm13                 ; AES: round 9
+    vbroadcasti128 ymm13, [rdi + 160]               ; AES: k_10
+    vpxor       ymm14, ymm13, [rdx]                 ; AES: k_Nr + text
+    vaesenclast ymm5, ymm5, ymm14                   ; AES: last round: the other text
+    vmovdqu     [rcx], ymm5                         ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 32]             ; AES: k_Nr + text
+    vaesenclast ymm5, ymm6, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rcx + 32], ymm5                    ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 64]             ; AES: k_Nr + text
+    vaesenclast ymm5, ymm7, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rcx + 64], ymm5                    ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 96]             ; AES: k_Nr + text
+    vaesenclast ymm5, ymm8, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rcx + 96], ymm5                    ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 128]            ; AES: k_Nr + text
+    vaesenclast ymm5, ymm9, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rcx + 128], ymm5                   ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 160]            ; AES: k_Nr + text
+    vaesenclast ymm5, ymm10, ymm5                   ; AES: last round: the other text
+    vmovdqu     [rcx + 160], ymm5                   ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 192]            ; AES: k_Nr + text
+    vaesenclast ymm5, ymm11, ymm5                   ; AES: last round: the other text
+    vmovdqu     [rcx + 192], ymm5                   ; AES: written
+    vpxor       ymm5, ymm13, [rdx + 224]            ; AES: k_Nr + text
+    vaesenclast ymm5, ymm12, ymm5                   ; AES: last round: the other text
+    vmovdqu     [rcx + 224], ymm5                   ; AES: written
+    add         rdx, 256                            ; next group
     add         rcx, 256
     sub         r8, 256
     cmp         r8, 256
@@ -344,320 +344,320 @@ ctr128_avx2_x16_wipe_crypt:
 .rest:
     cmp         r8, 0x00
     je          .written
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .under_4
-    vpshufb     ymm0, ymm15, ymm1		; AES: counter block
-    vpaddd      ymm5, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1		; AES: counter block
-    vpaddd      ymm6, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm6, ymm6, ymm1		; AES: counter block
-    vpaddd      ymm7, ymm15, [rel ctr128_avx2_x16_wipe_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm7, ymm7, ymm1		; AES: counter block
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_8]	; AES: the next counters
-    vpxor       ymm0, ymm0, ymm2		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm2		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm2		; AES: + k_0
-    vpxor       ymm7, ymm7, ymm2		; AES: + k_0
-    vaesenc     ymm0, ymm0, ymm3		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm3		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm3		; AES: round 1
-    vaesenc     ymm7, ymm7, ymm3		; AES: round 1
-    vaesenc     ymm0, ymm0, ymm4		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm4		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm4		; AES: round 2
-    vaesenc     ymm7, ymm7, ymm4		; AES: round 2
-    vbroadcasti128 ymm8, [rdi + 48]		; AES: k_3
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 3
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 3
-    vbroadcasti128 ymm8, [rdi + 64]		; AES: k_4
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 4
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 4
-    vbroadcasti128 ymm8, [rdi + 80]		; AES: k_5
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 5
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 5
-    vbroadcasti128 ymm8, [rdi + 96]		; AES: k_6
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 6
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 6
-    vbroadcasti128 ymm8, [rdi + 112]		; AES: k_7
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 7
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 7
-    vbroadcasti128 ymm8, [rdi + 128]		; AES: k_8
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 8
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 8
-    vbroadcasti128 ymm8, [rdi + 144]		; AES: k_9
-    vaesenc     ymm0, ymm0, ymm8		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm8		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm8		; AES: round 9
-    vaesenc     ymm7, ymm7, ymm8		; AES: round 9
-    vbroadcasti128 ymm8, [rdi + 160]		; AES: k_10
-    vpxor       ymm9, ymm8, [rdx]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm9		; AES: last round: the other text
-    vmovdqu     [rcx], ymm0			; AES: written
-    vpxor       ymm0, ymm8, [rdx + 32]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0		; AES: last round: the other text
-    vmovdqu     [rcx + 32], ymm0		; AES: written
-    vpxor       ymm0, ymm8, [rdx + 64]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm6, ymm0		; AES: last round: the other text
-    vmovdqu     [rcx + 64], ymm0		; AES: written
-    vpxor       ymm0, ymm8, [rdx + 96]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm7, ymm0		; AES: last round: the other text
-    vmovdqu     [rcx + 96], ymm0		; AES: written
+    vpshufb     ymm0, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm6, ymm6, ymm1                    ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel ctr128_avx2_x16_wipe_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm7, ymm7, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_8]  ; AES: the next counters
+    vpxor       ymm0, ymm0, ymm2                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm2                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm2                    ; AES: + k_0
+    vpxor       ymm7, ymm7, ymm2                    ; AES: + k_0
+    vaesenc     ymm0, ymm0, ymm3                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm3                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm3                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm3                    ; AES: round 1
+    vaesenc     ymm0, ymm0, ymm4                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm4                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm4                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm8, [rdi + 48]                 ; AES: k_3
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 3
+    vbroadcasti128 ymm8, [rdi + 64]                 ; AES: k_4
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 4
+    vbroadcasti128 ymm8, [rdi + 80]                 ; AES: k_5
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 5
+    vbroadcasti128 ymm8, [rdi + 96]                 ; AES: k_6
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 6
+    vbroadcasti128 ymm8, [rdi + 112]                ; AES: k_7
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 7
+    vbroadcasti128 ymm8, [rdi + 128]                ; AES: k_8
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 8
+    vbroadcasti128 ymm8, [rdi + 144]                ; AES: k_9
+    vaesenc     ymm0, ymm0, ymm8                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm8                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm8                    ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm8                    ; AES: round 9
+    vbroadcasti128 ymm8, [rdi + 160]                ; AES: k_10
+    vpxor       ymm9, ymm8, [rdx]                   ; AES: k_Nr + text
+    vaesenclast ymm0, ymm0, ymm9                    ; AES: last round: the other text
+    vmovdqu     [rcx], ymm0                         ; AES: written
+    vpxor       ymm0, ymm8, [rdx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm0, ymm5, ymm0                    ; AES: last round: the other text
+    vmovdqu     [rcx + 32], ymm0                    ; AES: written
+    vpxor       ymm0, ymm8, [rdx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm0, ymm6, ymm0                    ; AES: last round: the other text
+    vmovdqu     [rcx + 64], ymm0                    ; AES: written
+    vpxor       ymm0, ymm8, [rdx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm0, ymm7, ymm0                    ; AES: last round: the other text
+    vmovdqu     [rcx + 96], ymm0                    ; AES: written
     add         rdx, 0x80
     add         rcx, 0x80
     sub         r8, 0x80
 .under_4:
     cmp         r8, 0x40
     jb          .under_2
-    vpshufb     ymm0, ymm15, ymm1		; AES: counter block
-    vpaddd      ymm5, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm5, ymm5, ymm1		; AES: counter block
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]	; AES: the next counters
-    vpxor       ymm0, ymm0, ymm2		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm2		; AES: + k_0
-    vaesenc     ymm0, ymm0, ymm3		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm3		; AES: round 1
-    vaesenc     ymm0, ymm0, ymm4		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm4		; AES: round 2
-    vbroadcasti128 ymm6, [rdi + 48]		; AES: k_3
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 64]		; AES: k_4
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 80]		; AES: k_5
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 96]		; AES: k_6
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 112]		; AES: k_7
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 128]		; AES: k_8
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 144]		; AES: k_9
-    vaesenc     ymm0, ymm0, ymm6		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 160]		; AES: k_10
-    vpxor       ymm7, ymm6, [rdx]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm7		; AES: last round: the other text
-    vmovdqu     [rcx], ymm0			; AES: written
-    vpxor       ymm0, ymm6, [rdx + 32]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0		; AES: last round: the other text
-    vmovdqu     [rcx + 32], ymm0		; AES: written
+    vpshufb     ymm0, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm5, ymm5, ymm1                    ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_4]  ; AES: the next counters
+    vpxor       ymm0, ymm0, ymm2                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm2                    ; AES: + k_0
+    vaesenc     ymm0, ymm0, ymm3                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm3                    ; AES: round 1
+    vaesenc     ymm0, ymm0, ymm4                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 48]                 ; AES: k_3
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 64]                 ; AES: k_4
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 80]                 ; AES: k_5
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 96]                 ; AES: k_6
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 112]                ; AES: k_7
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 128]                ; AES: k_8
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 144]                ; AES: k_9
+    vaesenc     ymm0, ymm0, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 160]                ; AES: k_10
+    vpxor       ymm7, ymm6, [rdx]                   ; AES: k_Nr + text
+    vaesenclast ymm0, ymm0, ymm7                    ; AES: last round: the other text
+    vmovdqu     [rcx], ymm0                         ; AES: written
+    vpxor       ymm0, ymm6, [rdx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm0, ymm5, ymm0                    ; AES: last round: the other text
+    vmovdqu     [rcx + 32], ymm0                    ; AES: written
     add         rdx, 0x40
     add         rcx, 0x40
     sub         r8, 0x40
 .under_2:
     cmp         r8, 0x20
     jb          .under_1
-    vpshufb     ymm0, ymm15, ymm1		; AES: counter block
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]	; AES: the next counters
-    vpxor       ymm0, ymm0, ymm2		; AES: + k_0
-    vaesenc     ymm0, ymm0, ymm3		; AES: round 1
-    vaesenc     ymm0, ymm0, ymm4		; AES: round 2
-    vbroadcasti128 ymm2, [rdi + 48]		; AES: k_3
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 3
-    vbroadcasti128 ymm2, [rdi + 64]		; AES: k_4
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 4
-    vbroadcasti128 ymm2, [rdi + 80]		; AES: k_5
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 5
-    vbroadcasti128 ymm2, [rdi + 96]		; AES: k_6
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 6
-    vbroadcasti128 ymm2, [rdi + 112]		; AES: k_7
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 7
-    vbroadcasti128 ymm2, [rdi + 128]		; AES: k_8
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 8
-    vbroadcasti128 ymm2, [rdi + 144]		; AES: k_9
-    vaesenc     ymm0, ymm0, ymm2		; AES: round 9
-    vbroadcasti128 ymm2, [rdi + 160]		; AES: k_10
-    vpxor       ymm2, ymm2, [rdx]		; AES: k_Nr + text
-    vaesenclast ymm0, ymm0, ymm2		; AES: last round: the other text
-    vmovdqu     [rcx], ymm0			; AES: written
+    vpshufb     ymm0, ymm15, ymm1                   ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_blocks_2]  ; AES: the next counters
+    vpxor       ymm0, ymm0, ymm2                    ; AES: + k_0
+    vaesenc     ymm0, ymm0, ymm3                    ; AES: round 1
+    vaesenc     ymm0, ymm0, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm2, [rdi + 48]                 ; AES: k_3
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 3
+    vbroadcasti128 ymm2, [rdi + 64]                 ; AES: k_4
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 4
+    vbroadcasti128 ymm2, [rdi + 80]                 ; AES: k_5
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 5
+    vbroadcasti128 ymm2, [rdi + 96]                 ; AES: k_6
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 6
+    vbroadcasti128 ymm2, [rdi + 112]                ; AES: k_7
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 7
+    vbroadcasti128 ymm2, [rdi + 128]                ; AES: k_8
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 8
+    vbroadcasti128 ymm2, [rdi + 144]                ; AES: k_9
+    vaesenc     ymm0, ymm0, ymm2                    ; AES: round 9
+    vbroadcasti128 ymm2, [rdi + 160]                ; AES: k_10
+    vpxor       ymm2, ymm2, [rdx]                   ; AES: k_Nr + text
+    vaesenclast ymm0, ymm0, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rcx], ymm0                         ; AES: written
     add         rdx, 0x20
     add         rcx, 0x20
     sub         r8, 0x20
 .under_1:
     cmp         r8, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
-    jb          .under_block			; AES
-    vpshufb     xmm0, xmm15, xmm1		; AES: counter block
-    vmovdqu     xmm2, [rdi]			; AES: k_0
-    vpxor       xmm0, xmm0, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 16]		; AES: k_1
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 32]		; AES: k_2
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 48]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 64]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 80]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 96]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 112]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 128]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 144]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_one]	; AES: the next counters
-    vmovdqu     xmm2, [rdx]			; AES: text, bytes as in memory
-    vmovdqu     xmm3, [rdi + 160]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm2		; AES: last round: the other text
-    vmovdqu     [rcx], xmm0			; AES: written
-    add         rdx, 0x10			; AES
-    add         rcx, 0x10			; AES
-    sub         r8, 0x10			; AES
+    jb          .under_block                        ; AES
+    vpshufb     xmm0, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm2, [rdi]                         ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 16]                    ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 32]                    ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 48]                    ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 64]                    ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 80]                    ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 96]                    ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 112]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 128]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 144]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_one]  ; AES: the next counters
+    vmovdqu     xmm2, [rdx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm0, xmm0, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rcx], xmm0                         ; AES: written
+    add         rdx, 0x10                           ; AES
+    add         rcx, 0x10                           ; AES
+    sub         r8, 0x10                            ; AES
     cmp         r8, 0x00
-    je          .written			; AES
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm0, xmm15, xmm1		; AES: counter block
-    vmovdqu     xmm2, [rdi]			; AES: k_0
-    vpxor       xmm0, xmm0, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 16]		; AES: k_1
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 32]		; AES: k_2
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 48]		; AES: k_3
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 64]		; AES: k_4
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 80]		; AES: k_5
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 96]		; AES: k_6
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 112]		; AES: k_7
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 128]		; AES: k_8
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 144]		; AES: k_9
-    vaesenc     xmm0, xmm0, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_one]	; AES: the next counters
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm0, xmm15, xmm1                   ; AES: counter block
+    vmovdqu     xmm2, [rdi]                         ; AES: k_0
+    vpxor       xmm0, xmm0, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 16]                    ; AES: k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 32]                    ; AES: k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 48]                    ; AES: k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 64]                    ; AES: k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 80]                    ; AES: k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 96]                    ; AES: k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 112]                   ; AES: k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 128]                   ; AES: k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 144]                   ; AES: k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel ctr128_avx2_x16_wipe_one]  ; AES: the next counters
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r8, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [rdx]			; AES: bytes 0..7
-    vmovq       xmm3, [rdx + r8 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [rdx]                         ; AES: bytes 0..7
+    vmovq       xmm3, [rdx + r8 - 8]                ; AES: the last 8 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rax			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [rdx]			; AES: bytes 0..3
-    vmovd       xmm3, [rdx + r8 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [rdx]                         ; AES: bytes 0..3
+    vmovd       xmm3, [rdx + r8 - 4]                ; AES: the last 4 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rax			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r9, r8
-    shr         r9, 0x01			; AES
-    movzx       eax, byte [rdx]			; AES: byte 0
-    vmovq       xmm2, rax			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r >> 1
-    vmovq       xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    vmovq       xmm4, r9			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx]                     ; AES: byte 0
+    vmovq       xmm2, rax                           ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r >> 1
+    vmovq       xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    vmovq       xmm4, r9                            ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         r9, r8
-    sub         r9, 0x01			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r - 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    vmovq       xmm5, r9			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r - 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    vmovq       xmm5, r9                            ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 160]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm0, xmm0, xmm2		; AES: last round: the other text
+    vmovdqu     xmm3, [rdi + 160]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm0, xmm0, xmm2                    ; AES: last round: the other text
     mov         rax, r8
-    and         rax, 0x08			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x08                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [rcx], xmm0			; AES: 8 of its bytes
-    vpsrldq     xmm0, xmm0, 0x08		; AES: the bytes after them
-    add         rcx, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rcx], xmm0                         ; AES: 8 of its bytes
+    vpsrldq     xmm0, xmm0, 0x08                    ; AES: the bytes after them
+    add         rcx, 0x08                           ; AES
 .stored_8:
     mov         rax, r8
-    and         rax, 0x04			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x04                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [rcx], xmm0			; AES: 4 of its bytes
-    vpsrldq     xmm0, xmm0, 0x04		; AES: the bytes after them
-    add         rcx, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rcx], xmm0                         ; AES: 4 of its bytes
+    vpsrldq     xmm0, xmm0, 0x04                    ; AES: the bytes after them
+    add         rcx, 0x04                           ; AES
 .stored_4:
     mov         rax, r8
-    and         rax, 0x02			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rcx], xmm0, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm0, xmm0, 0x02		; AES: the bytes after them
-    add         rcx, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rcx], xmm0, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm0, xmm0, 0x02                    ; AES: the bytes after them
+    add         rcx, 0x02                           ; AES
 .stored_2:
-    and         r8, 0x01			; AES
+    and         r8, 0x01                            ; AES
     cmp         r8, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rcx], xmm0, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rcx], xmm0, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
-    vpshufb     xmm0, xmm15, xmm1		; counter block
-    vmovdqu     [rsi], xmm0			; counter block
+    vpshufb     xmm0, xmm15, xmm1                   ; counter block
+    vmovdqu     [rsi], xmm0                         ; counter block
 .done:
-    vpxor       xmm0, xmm0, xmm0		; wipe
-    vpxor       xmm1, xmm1, xmm1		; wipe
-    vpxor       xmm2, xmm2, xmm2		; wipe
-    vpxor       xmm3, xmm3, xmm3		; wipe
-    vpxor       xmm4, xmm4, xmm4		; wipe
-    vpxor       xmm5, xmm5, xmm5		; wipe
-    vpxor       xmm6, xmm6, xmm6		; wipe
-    vpxor       xmm7, xmm7, xmm7		; wipe
-    vpxor       xmm8, xmm8, xmm8		; wipe
-    vpxor       xmm9, xmm9, xmm9		; wipe
-    vpxor       xmm10, xmm10, xmm10		; wipe
-    vpxor       xmm11, xmm11, xmm11		; wipe
-    vpxor       xmm12, xmm12, xmm12		; wipe
-    vpxor       xmm13, xmm13, xmm13		; wipe
-    vpxor       xmm14, xmm14, xmm14		; wipe
-    vpxor       xmm15, xmm15, xmm15		; wipe
-    xor         eax, eax			; wipe
-    vzeroupper					; upper halves are the caller's
+    vpxor       xmm0, xmm0, xmm0                    ; wipe
+    vpxor       xmm1, xmm1, xmm1                    ; wipe
+    vpxor       xmm2, xmm2, xmm2                    ; wipe
+    vpxor       xmm3, xmm3, xmm3                    ; wipe
+    vpxor       xmm4, xmm4, xmm4                    ; wipe
+    vpxor       xmm5, xmm5, xmm5                    ; wipe
+    vpxor       xmm6, xmm6, xmm6                    ; wipe
+    vpxor       xmm7, xmm7, xmm7                    ; wipe
+    vpxor       xmm8, xmm8, xmm8                    ; wipe
+    vpxor       xmm9, xmm9, xmm9                    ; wipe
+    vpxor       xmm10, xmm10, xmm10                 ; wipe
+    vpxor       xmm11, xmm11, xmm11                 ; wipe
+    vpxor       xmm12, xmm12, xmm12                 ; wipe
+    vpxor       xmm13, xmm13, xmm13                 ; wipe
+    vpxor       xmm14, xmm14, xmm14                 ; wipe
+    vpxor       xmm15, xmm15, xmm15                 ; wipe
+    xor         eax, eax                            ; wipe
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -103,422 +103,422 @@ global gcm128_avx2_winograd_clmul1_x16_init:function (gcm128_avx2_winograd_clmul
 align 32
 gcm128_avx2_winograd_clmul1_x16_init:
     endbr64
-    vmovdqu     ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; k_0
-    vmovdqu     [rdi + 768], xmm1		; k_0
-    vpshufb     xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm2, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rcon_1]	; SubWord + Rcon
+    vmovdqu     ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; k_0
+    vmovdqu     [rdi + 768], xmm1                   ; k_0
+    vpshufb     xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm2, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm1, 0x04
-    vpxor       xmm3, xmm1, xmm3		; w_i + w_(i-1)
+    vpxor       xmm3, xmm1, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm3, xmm2		; the next words
-    vmovdqu     [rdi + 784], xmm2		; k_1
-    vaesenc     xmm1, xmm1, xmm2		; H: round 1
-    vmovdqu     xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_1]	; rcon_1
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm3, xmm2                    ; the next words
+    vmovdqu     [rdi + 784], xmm2                   ; k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 1
+    vmovdqu     xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_1]  ; rcon_1
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 800], xmm2		; k_2
-    vaesenc     xmm1, xmm1, xmm2		; H: round 2
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 800], xmm2                   ; k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 2
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 816], xmm2		; k_3
-    vaesenc     xmm1, xmm1, xmm2		; H: round 3
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 816], xmm2                   ; k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 3
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 832], xmm2		; k_4
-    vaesenc     xmm1, xmm1, xmm2		; H: round 4
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 832], xmm2                   ; k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 4
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 848], xmm2		; k_5
-    vaesenc     xmm1, xmm1, xmm2		; H: round 5
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 848], xmm2                   ; k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 5
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 864], xmm2		; k_6
-    vaesenc     xmm1, xmm1, xmm2		; H: round 6
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm4, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 864], xmm2                   ; k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 6
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm4, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
-    vmovdqu     [rdi + 880], xmm2		; k_7
-    vaesenc     xmm1, xmm1, xmm2		; H: round 7
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
+    vmovdqu     [rdi + 880], xmm2                   ; k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 7
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 896], xmm2		; k_8
-    vaesenc     xmm1, xmm1, xmm2		; H: round 8
-    vpshufb     xmm3, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_9]	; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 896], xmm2                   ; k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 8
+    vpshufb     xmm3, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_9]  ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 912], xmm2		; k_9
-    vaesenc     xmm1, xmm1, xmm2		; H: round 9
-    vmovdqu     xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_9]	; rcon_9
-    vpsllq      xmm3, xmm3, 0x01		; Rcon
-    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]	; RotWord
-    vaesenclast xmm3, xmm4, xmm3		; SubWord + Rcon
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 912], xmm2                   ; k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; H: round 9
+    vmovdqu     xmm3, [rel gcm128_avx2_winograd_clmul1_x16_rcon_9]  ; rcon_9
+    vpsllq      xmm3, xmm3, 0x01                    ; Rcon
+    vpshufb     xmm4, xmm2, [rel gcm128_avx2_winograd_clmul1_x16_rotated_word_3]  ; RotWord
+    vaesenclast xmm3, xmm4, xmm3                    ; SubWord + Rcon
     vpslldq     xmm4, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm4		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm4		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm3		; the next words
-    vmovdqu     [rdi + 928], xmm2		; k_10
-    vaesenclast xmm1, xmm1, xmm2		; H = E_K(0)
-    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; H
+    vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm3                    ; the next words
+    vmovdqu     [rdi + 928], xmm2                   ; k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
+    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm1, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm1, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; B_2 = B_1·B_1: + HI
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm2, xmm2, xmm5		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm10, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm10, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm10, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm10, ymm1		; C1
-    vpunpckhqdq ymm1, ymm10, ymm1		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; + HI
-    vpxor       ymm3, ymm5, ymm3		; RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm2		; C1
-    vmovdqu     [rdi + 480], ymm1		; C2
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm10, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
+    vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm10, ymm1                   ; C1
+    vpunpckhqdq ymm1, ymm10, ymm1                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; + HI
+    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm2                   ; C1
+    vmovdqu     [rdi + 480], ymm1                   ; C2
     vperm2i128  ymm1, ymm3, ymm3, 0x81
-    vpxor       ymm1, ymm3, ymm1		; terms of lower powers
+    vpxor       ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa     ymm2, ymm1
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu     [rdi + 736], ymm2		; R
-    vperm2i128  ymm2, ymm10, ymm10, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm5, ymm10, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm6, ymm10, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm5, ymm5, ymm7		; V_2 = V_1·B_2: LO += S
-    vpxor       ymm6, ymm6, ymm7		; V_2 = V_1·B_2: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_2 = V_1·B_2: + HI
-    vpxor       ymm11, ymm7, ymm5		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm7, ymm7, ymm8		; V_2 = V_1·B_2: + HI
-    vpxor       ymm7, ymm9, ymm7		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 448], ymm5		; V_2 = V_1·B_2: C2
-    vperm2i128  ymm5, ymm7, ymm7, 0x81		; V_2 = V_1·B_2
-    vpxor       ymm5, ymm7, ymm5		; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; V_2 = V_1·B_2: R_i
-    vmovdqa     ymm5, ymm1			; V_2 = V_1·B_2
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 704], ymm5		; V_2 = V_1·B_2: R
-    vpxor       ymm4, ymm11, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxor       ymm2, ymm11, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; V_3 = V_2·B_2: LO += S
-    vpxor       ymm2, ymm2, ymm5		; V_3 = V_2·B_2: HI += S
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: + HI
-    vpxor       ymm7, ymm3, ymm2		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm7, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm7, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm7, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm7, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5		; V_3 = V_2·B_2: + HI
-    vpxor       ymm4, ymm6, ymm4		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm3		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 416], ymm2		; V_3 = V_2·B_2: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_3 = V_2·B_2
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_3 = V_2·B_2: R_i
-    vmovdqa     ymm2, ymm1			; V_3 = V_2·B_2
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu     [rdi + 672], ymm2		; V_3 = V_2·B_2: R
-    vperm2i128  ymm2, ymm11, ymm11, 0x00	; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm4, ymm11, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm2, ymm11, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; V_4 = V_2·B_4: LO += S
-    vpxor       ymm2, ymm2, ymm5		; V_4 = V_2·B_4: HI += S
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2		; V_4 = V_2·B_4: + HI
-    vpxor       ymm8, ymm3, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm8, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm8, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm8, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm4, ymm6, ymm4		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm3		; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 384], ymm2		; V_4 = V_2·B_4: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_4 = V_2·B_4
-    vpxor       ymm2, ymm4, ymm2		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_4 = V_2·B_4: R_i
-    vmovdqa     ymm2, ymm1			; V_4 = V_2·B_4
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 640], ymm2		; V_4 = V_2·B_4: R
-    vperm2i128  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu     [rdi + 736], ymm2                   ; R
+    vperm2i128  ymm2, ymm10, ymm10, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxor       ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
+    vpxor       ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm11, ymm7, ymm5                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 448], ymm5                   ; V_2 = V_1·B_2: C2
+    vperm2i128  ymm5, ymm7, ymm7, 0x81              ; V_2 = V_1·B_2
+    vpxor       ymm5, ymm7, ymm5                    ; V_2 = V_1·B_2: terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; V_2 = V_1·B_2: R_i
+    vmovdqa     ymm5, ymm1                          ; V_2 = V_1·B_2
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 704], ymm5                   ; V_2 = V_1·B_2: R
+    vpxor       ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxor       ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: HI += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm7, ymm3, ymm2                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm7, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm4, ymm6, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 416], ymm2                   ; V_3 = V_2·B_2: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_3 = V_2·B_2
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: R_i
+    vmovdqa     ymm2, ymm1                          ; V_3 = V_2·B_2
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu     [rdi + 672], ymm2                   ; V_3 = V_2·B_2: R
+    vperm2i128  ymm2, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
+    vpxor       ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
+    vpxor       ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: HI += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm8, ymm3, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm8, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
+    vmovdqu     [rdi + 384], ymm2                   ; V_4 = V_2·B_4: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_4 = V_2·B_4
+    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: R_i
+    vmovdqa     ymm2, ymm1                          ; V_4 = V_2·B_4
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 640], ymm2                   ; V_4 = V_2·B_4: R
+    vperm2i128  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxor       ymm5, ymm10, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm10, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm10, ymm9, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm11, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm11, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       ymm11, ymm9, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm7, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm7, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       ymm7, ymm7, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm8, ymm5, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       ymm8, ymm8, ymm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm6, ymm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm10, ymm5		; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm10, ymm5		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+1): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 480], ymm5		; entries of V_(i+1): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+1)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+1): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+1): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+1)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu     [rdi + 736], ymm5		; entries of V_(i+1): R
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; entries of V_(i+2): C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+2): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 448], ymm5		; entries of V_(i+2): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+2)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+2): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+2): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+2)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu     [rdi + 704], ymm5		; entries of V_(i+2): R
-    vpclmulqdq  ymm5, ymm7, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm6, ymm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm6, ymm7, ymm5		; entries of V_(i+3): C1
-    vpunpckhqdq ymm5, ymm7, ymm5		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+3): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 416], ymm5		; entries of V_(i+3): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+3)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+3): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+3): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+3)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu     [rdi + 672], ymm5		; entries of V_(i+3): R
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm6, ymm8, ymm5		; entries of V_(i+4): C1
-    vpunpckhqdq ymm5, ymm8, ymm5		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+4): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 384], ymm5		; entries of V_(i+4): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+4)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+4): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+4): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+4)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu     [rdi + 640], ymm5		; entries of V_(i+4): R
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxor       ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm10, ymm9, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       ymm11, ymm9, ymm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       ymm7, ymm7, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm8, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm8, ymm8, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+1): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 480], ymm5                   ; entries of V_(i+1): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+1)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+1): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+1): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+1)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu     [rdi + 736], ymm5                   ; entries of V_(i+1): R
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+2): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 448], ymm5                   ; entries of V_(i+2): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+2)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+2): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+2): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+2)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu     [rdi + 704], ymm5                   ; entries of V_(i+2): R
+    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+3): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 160], ymm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 416], ymm5                   ; entries of V_(i+3): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+3)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+3): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+3): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+3)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu     [rdi + 672], ymm5                   ; entries of V_(i+3): R
+    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+4): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], ymm6                   ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 384], ymm5                   ; entries of V_(i+4): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+4)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+4): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+4): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+4)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu     [rdi + 640], ymm5                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -530,373 +530,373 @@ global gcm128_avx2_winograd_clmul1_x16_encrypt:function (gcm128_avx2_winograd_cl
 align 32
 gcm128_avx2_winograd_clmul1_x16_encrypt:
     endbr64
-    push        rbx				; callee-saved
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; X
-    vbroadcasti128 ymm1, [rsi]			; counter block
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter, last word first
-    vpaddd      ymm15, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers]	; lane l is l blocks ahead
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; X
+    vbroadcasti128 ymm1, [rsi]                      ; counter block
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
     cmp         r9, 256
     jb          .rest
 .first:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm9		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm9		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm9		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm9		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm9		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9		; AES: + k_0
-    vpxor       ymm7, ymm7, ymm9		; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9		; AES: + k_0
-    vbroadcasti128 ymm9, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 1
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 1
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 1
-    vbroadcasti128 ymm9, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 2
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 2
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 2
-    vbroadcasti128 ymm9, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 3
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 3
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 3
-    vbroadcasti128 ymm9, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 4
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 4
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 5
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 5
-    vbroadcasti128 ymm9, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 6
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 6
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 6
-    vbroadcasti128 ymm9, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 7
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 8
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 8
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 9
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 9
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 9
-    vbroadcasti128 ymm9, [rdi + 928]		; AES: k_10
-    vpxor       ymm10, ymm9, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm10		; AES: last round: the other text
-    vmovdqu     [r8], ymm1			; AES: written
-    vpxor       ymm1, ymm9, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm1			; AES: written
-    vpxor       ymm1, ymm9, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm1			; AES: written
-    vpxor       ymm1, ymm9, [rcx + 96]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm1			; AES: written
-    vpxor       ymm1, ymm9, [rcx + 128]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm5, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 128], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [rcx + 160]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm6, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 160], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [rcx + 192]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm7, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 192], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [rcx + 224]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm8, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 224], ymm1		; AES: written
-    add         rcx, 256			; next group
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm9                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
+    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
+    vbroadcasti128 ymm9, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 1
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 1
+    vbroadcasti128 ymm9, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 2
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 2
+    vbroadcasti128 ymm9, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 3
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 3
+    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 4
+    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 5
+    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 6
+    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 7
+    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 8
+    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 9
+    vbroadcasti128 ymm9, [rdi + 928]                ; AES: k_10
+    vpxor       ymm10, ymm9, [rcx]                  ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm10                   ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm1                     ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm1                     ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 128]             ; AES: k_Nr + text
+    vaesenclast ymm1, ymm5, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 128], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 160]             ; AES: k_Nr + text
+    vaesenclast ymm1, ymm6, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 160], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 192]             ; AES: k_Nr + text
+    vaesenclast ymm1, ymm7, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 192], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [rcx + 224]             ; AES: k_Nr + text
+    vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 224], ymm1                    ; AES: written
+    add         rcx, 256                            ; next group
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 512
     jb          .rest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm9		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm9		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm9		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm9		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm9		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9		; AES: + k_0
-    vmovdqu     ymm10, [r8 + 64]		; C3·H^6: C, bytes as in memory
-    vpxor       ymm7, ymm7, ymm9		; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9		; AES: + k_0
-    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vbroadcasti128 ymm10, [rdi + 784]		; AES: k_1
-    vmovdqu     ymm11, [r8 + 96]		; C4·H^5: C, bytes as in memory
-    vaesenc     ymm1, ymm1, ymm10		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm10		; AES: round 1
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vaesenc     ymm3, ymm3, ymm10		; AES: round 1
-    vpclmulqdq  ymm12, ymm9, ymm9, 0x10		; C3·H^6: A0·A1
-    vaesenc     ymm4, ymm4, ymm10		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm10		; AES: round 1
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C4·H^5: A0·A1
-    vaesenc     ymm6, ymm6, ymm10		; AES: round 1
-    vpxor       ymm12, ymm12, ymm13		; C5·H^4: S += it
-    vaesenc     ymm7, ymm7, ymm10		; AES: round 1
-    vaesenc     ymm8, ymm8, ymm10		; AES: round 1
-    vpxor       ymm10, ymm9, [rdi + 64]		; C3·H^6: T = A + C1
-    vbroadcasti128 ymm13, [rdi + 800]		; AES: k_2
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C3·H^6: T0·T1
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 2
-    vpxor       ymm14, ymm11, [rdi + 96]	; C4·H^5: T = A + C1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C4·H^5: T0·T1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 2
-    vpxor       ymm10, ymm10, ymm14		; C5·H^4: LO += it
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 2
-    vpxor       ymm9, ymm9, [rdi + 320]		; C3·H^6: U = A + C2
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 2
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 2
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C3·H^6: U0·U1
-    vbroadcasti128 ymm13, [rdi + 816]		; AES: k_3
-    vpxor       ymm11, ymm11, [rdi + 352]	; C4·H^5: U = A + C2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 3
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C4·H^5: U0·U1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 3
-    vpxor       ymm9, ymm9, ymm11		; C5·H^4: HI += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 3
-    vmovdqu     ymm11, [r8 + 128]		; C5·H^4: C, bytes as in memory
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 3
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 3
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 3
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C5·H^4: A0·A1
-    vbroadcasti128 ymm14, [rdi + 832]		; AES: k_4
-    vpxor       ymm12, ymm12, ymm13		; C6·H^3: S += it
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 4
-    vpxor       ymm13, ymm11, [rdi + 128]	; C5·H^4: T = A + C1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 4
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C5·H^4: T0·T1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 4
-    vpxor       ymm10, ymm10, ymm13		; C6·H^3: LO += it
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 4
-    vpxor       ymm11, ymm11, [rdi + 384]	; C5·H^4: U = A + C2
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 4
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 4
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C5·H^4: U0·U1
-    vbroadcasti128 ymm13, [rdi + 848]		; AES: k_5
-    vpxor       ymm9, ymm9, ymm11		; C6·H^3: HI += it
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 5
-    vmovdqu     ymm11, [r8 + 160]		; C6·H^3: C, bytes as in memory
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 5
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 5
-    vpclmulqdq  ymm14, ymm11, ymm11, 0x10	; C6·H^3: A0·A1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 5
-    vpxor       ymm12, ymm12, ymm14		; C7·H^2: S += it
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 5
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 5
-    vpxor       ymm13, ymm11, [rdi + 160]	; C6·H^3: T = A + C1
-    vbroadcasti128 ymm14, [rdi + 864]		; AES: k_6
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 6
-    vpxor       ymm10, ymm10, ymm13		; C7·H^2: LO += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 6
-    vpxor       ymm11, ymm11, [rdi + 416]	; C6·H^3: U = A + C2
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 6
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C6·H^3: U0·U1
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 6
-    vpxor       ymm9, ymm9, ymm11		; C7·H^2: HI += it
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 6
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 6
-    vmovdqu     ymm11, [r8 + 192]		; C7·H^2: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 880]		; AES: k_7
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 7
-    vpclmulqdq  ymm14, ymm11, ymm11, 0x10	; C7·H^2: A0·A1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 7
-    vpxor       ymm12, ymm12, ymm14		; C8·H^1: S += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 7
-    vpxor       ymm14, ymm11, [rdi + 192]	; C7·H^2: T = A + C1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 7
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C7·H^2: T0·T1
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 7
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 7
-    vpxor       ymm10, ymm10, ymm14		; C8·H^1: LO += it
-    vbroadcasti128 ymm13, [rdi + 896]		; AES: k_8
-    vpxor       ymm11, ymm11, [rdi + 448]	; C7·H^2: U = A + C2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 8
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C7·H^2: U0·U1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 8
-    vpxor       ymm9, ymm9, ymm11		; C8·H^1: HI += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 8
-    vmovdqu     ymm11, [r8 + 224]		; C8·H^1: C, bytes as in memory
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 8
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 8
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 8
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C8·H^1: A0·A1
-    vbroadcasti128 ymm14, [rdi + 912]		; AES: k_9
-    vpxor       ymm12, ymm12, ymm13		; C2·H^7: S += it
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 9
-    vpxor       ymm13, ymm11, [rdi + 224]	; C8·H^1: T = A + C1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 9
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C8·H^1: T0·T1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 9
-    vpxor       ymm10, ymm10, ymm13		; C2·H^7: LO += it
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 9
-    vpxor       ymm11, ymm11, [rdi + 480]	; C8·H^1: U = A + C2
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 9
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 9
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C8·H^1: U0·U1
-    vbroadcasti128 ymm13, [rdi + 928]		; AES: k_10
-    vpxor       ymm9, ymm9, ymm11		; C2·H^7: HI += it
-    vpxor       ymm11, ymm13, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm11		; AES: last round: the other text
-    vmovdqu     ymm11, [r8]			; C1·H^8: C, bytes as in memory
-    vmovdqu     [r8 + 256], ymm1		; AES: written
-    vpshufb     ymm1, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm11, ymm13, [rcx + 32]	; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm11		; AES: last round: the other text
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: A = X + C
-    vmovdqu     [r8 + 288], ymm2		; AES: written
-    vmovdqu     ymm1, [r8 + 32]			; C2·H^7: C, bytes as in memory
-    vpxor       ymm2, ymm13, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vmovdqu     [r8 + 320], ymm2		; AES: written
-    vpclmulqdq  ymm2, ymm1, ymm1, 0x10		; C2·H^7: A0·A1
-    vpxor       ymm3, ymm13, [rcx + 96]		; AES: k_Nr + text
-    vaesenclast ymm3, ymm4, ymm3		; AES: last round: the other text
-    vpxor       ymm2, ymm12, ymm2		; C1·H^8: S += it
-    vmovdqu     [r8 + 352], ymm3		; AES: written
-    vpxor       ymm3, ymm1, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm4, ymm13, [rcx + 128]	; AES: k_Nr + text
-    vaesenclast ymm4, ymm5, ymm4		; AES: last round: the other text
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: T0·T1
-    vmovdqu     [r8 + 384], ymm4		; AES: written
-    vpxor       ymm3, ymm10, ymm3		; C1·H^8: LO += it
-    vpxor       ymm4, ymm13, [rcx + 160]	; AES: k_Nr + text
-    vaesenclast ymm4, ymm6, ymm4		; AES: last round: the other text
-    vpxor       ymm1, ymm1, [rdi + 288]		; C2·H^7: U = A + C2
-    vmovdqu     [r8 + 416], ymm4		; AES: written
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C2·H^7: U0·U1
-    vpxor       ymm4, ymm13, [rcx + 192]	; AES: k_Nr + text
-    vaesenclast ymm4, ymm7, ymm4		; AES: last round: the other text
-    vpxor       ymm1, ymm9, ymm1		; C1·H^8: HI += it
-    vmovdqu     [r8 + 448], ymm4		; AES: written
-    vpclmulqdq  ymm4, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpxor       ymm5, ymm13, [rcx + 224]	; AES: k_Nr + text
-    vaesenclast ymm5, ymm8, ymm5		; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm4		; C1·H^8: S += it
-    vmovdqu     [r8 + 480], ymm5		; AES: written
-    vpxor       ymm4, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C1·H^8: T0·T1
-    vpxor       ymm3, ymm3, ymm4		; C1·H^8: LO += it
-    vpxor       ymm0, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: HI += it
-    vpxor       ymm1, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm0, ymm0, ymm2		; reduce: HI += S
-    vpshufd     ymm2, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0		; reduce: + HI
-    vpclmulqdq  ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpxor       ymm0, ymm1, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         rcx, 256			; next group
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm9                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
+    vmovdqu     ymm10, [r8 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
+    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vbroadcasti128 ymm10, [rdi + 784]               ; AES: k_1
+    vmovdqu     ymm11, [r8 + 96]                    ; C4·H^5: C, bytes as in memory
+    vaesenc     ymm1, ymm1, ymm10                   ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm10                   ; AES: round 1
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vaesenc     ymm3, ymm3, ymm10                   ; AES: round 1
+    vpclmulqdq  ymm12, ymm9, ymm9, 0x10             ; C3·H^6: A0·A1
+    vaesenc     ymm4, ymm4, ymm10                   ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm10                   ; AES: round 1
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C4·H^5: A0·A1
+    vaesenc     ymm6, ymm6, ymm10                   ; AES: round 1
+    vpxor       ymm12, ymm12, ymm13                 ; C5·H^4: S += it
+    vaesenc     ymm7, ymm7, ymm10                   ; AES: round 1
+    vaesenc     ymm8, ymm8, ymm10                   ; AES: round 1
+    vpxor       ymm10, ymm9, [rdi + 64]             ; C3·H^6: T = A + C1
+    vbroadcasti128 ymm13, [rdi + 800]               ; AES: k_2
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C3·H^6: T0·T1
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 2
+    vpxor       ymm14, ymm11, [rdi + 96]            ; C4·H^5: T = A + C1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C4·H^5: T0·T1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 2
+    vpxor       ymm10, ymm10, ymm14                 ; C5·H^4: LO += it
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 2
+    vpxor       ymm9, ymm9, [rdi + 320]             ; C3·H^6: U = A + C2
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 2
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C3·H^6: U0·U1
+    vbroadcasti128 ymm13, [rdi + 816]               ; AES: k_3
+    vpxor       ymm11, ymm11, [rdi + 352]           ; C4·H^5: U = A + C2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 3
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C4·H^5: U0·U1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 3
+    vpxor       ymm9, ymm9, ymm11                   ; C5·H^4: HI += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 3
+    vmovdqu     ymm11, [r8 + 128]                   ; C5·H^4: C, bytes as in memory
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 3
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 3
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 3
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C5·H^4: A0·A1
+    vbroadcasti128 ymm14, [rdi + 832]               ; AES: k_4
+    vpxor       ymm12, ymm12, ymm13                 ; C6·H^3: S += it
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 4
+    vpxor       ymm13, ymm11, [rdi + 128]           ; C5·H^4: T = A + C1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 4
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C5·H^4: T0·T1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 4
+    vpxor       ymm10, ymm10, ymm13                 ; C6·H^3: LO += it
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 4
+    vpxor       ymm11, ymm11, [rdi + 384]           ; C5·H^4: U = A + C2
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 4
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 4
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^4: U0·U1
+    vbroadcasti128 ymm13, [rdi + 848]               ; AES: k_5
+    vpxor       ymm9, ymm9, ymm11                   ; C6·H^3: HI += it
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 5
+    vmovdqu     ymm11, [r8 + 160]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 5
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 5
+    vpclmulqdq  ymm14, ymm11, ymm11, 0x10           ; C6·H^3: A0·A1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 5
+    vpxor       ymm12, ymm12, ymm14                 ; C7·H^2: S += it
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 5
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 5
+    vpxor       ymm13, ymm11, [rdi + 160]           ; C6·H^3: T = A + C1
+    vbroadcasti128 ymm14, [rdi + 864]               ; AES: k_6
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 6
+    vpxor       ymm10, ymm10, ymm13                 ; C7·H^2: LO += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 6
+    vpxor       ymm11, ymm11, [rdi + 416]           ; C6·H^3: U = A + C2
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 6
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C6·H^3: U0·U1
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 6
+    vpxor       ymm9, ymm9, ymm11                   ; C7·H^2: HI += it
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 6
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 6
+    vmovdqu     ymm11, [r8 + 192]                   ; C7·H^2: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 880]               ; AES: k_7
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm14, ymm11, ymm11, 0x10           ; C7·H^2: A0·A1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 7
+    vpxor       ymm12, ymm12, ymm14                 ; C8·H^1: S += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
+    vpxor       ymm14, ymm11, [rdi + 192]           ; C7·H^2: T = A + C1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C7·H^2: T0·T1
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 7
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 7
+    vpxor       ymm10, ymm10, ymm14                 ; C8·H^1: LO += it
+    vbroadcasti128 ymm13, [rdi + 896]               ; AES: k_8
+    vpxor       ymm11, ymm11, [rdi + 448]           ; C7·H^2: U = A + C2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 8
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^2: U0·U1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 8
+    vpxor       ymm9, ymm9, ymm11                   ; C8·H^1: HI += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 8
+    vmovdqu     ymm11, [r8 + 224]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 8
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 8
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 8
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C8·H^1: A0·A1
+    vbroadcasti128 ymm14, [rdi + 912]               ; AES: k_9
+    vpxor       ymm12, ymm12, ymm13                 ; C2·H^7: S += it
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 9
+    vpxor       ymm13, ymm11, [rdi + 224]           ; C8·H^1: T = A + C1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C8·H^1: T0·T1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 9
+    vpxor       ymm10, ymm10, ymm13                 ; C2·H^7: LO += it
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 9
+    vpxor       ymm11, ymm11, [rdi + 480]           ; C8·H^1: U = A + C2
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 9
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C8·H^1: U0·U1
+    vbroadcasti128 ymm13, [rdi + 928]               ; AES: k_10
+    vpxor       ymm9, ymm9, ymm11                   ; C2·H^7: HI += it
+    vpxor       ymm11, ymm13, [rcx]                 ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm11                   ; AES: last round: the other text
+    vmovdqu     ymm11, [r8]                         ; C1·H^8: C, bytes as in memory
+    vmovdqu     [r8 + 256], ymm1                    ; AES: written
+    vpshufb     ymm1, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm11, ymm13, [rcx + 32]            ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm11                   ; AES: last round: the other text
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: A = X + C
+    vmovdqu     [r8 + 288], ymm2                    ; AES: written
+    vmovdqu     ymm1, [r8 + 32]                     ; C2·H^7: C, bytes as in memory
+    vpxor       ymm2, ymm13, [rcx + 64]             ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vmovdqu     [r8 + 320], ymm2                    ; AES: written
+    vpclmulqdq  ymm2, ymm1, ymm1, 0x10              ; C2·H^7: A0·A1
+    vpxor       ymm3, ymm13, [rcx + 96]             ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vpxor       ymm2, ymm12, ymm2                   ; C1·H^8: S += it
+    vmovdqu     [r8 + 352], ymm3                    ; AES: written
+    vpxor       ymm3, ymm1, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm4, ymm13, [rcx + 128]            ; AES: k_Nr + text
+    vaesenclast ymm4, ymm5, ymm4                    ; AES: last round: the other text
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vmovdqu     [r8 + 384], ymm4                    ; AES: written
+    vpxor       ymm3, ymm10, ymm3                   ; C1·H^8: LO += it
+    vpxor       ymm4, ymm13, [rcx + 160]            ; AES: k_Nr + text
+    vaesenclast ymm4, ymm6, ymm4                    ; AES: last round: the other text
+    vpxor       ymm1, ymm1, [rdi + 288]             ; C2·H^7: U = A + C2
+    vmovdqu     [r8 + 416], ymm4                    ; AES: written
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C2·H^7: U0·U1
+    vpxor       ymm4, ymm13, [rcx + 192]            ; AES: k_Nr + text
+    vaesenclast ymm4, ymm7, ymm4                    ; AES: last round: the other text
+    vpxor       ymm1, ymm9, ymm1                    ; C1·H^8: HI += it
+    vmovdqu     [r8 + 448], ymm4                    ; AES: written
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpxor       ymm5, ymm13, [rcx + 224]            ; AES: k_Nr + text
+    vaesenclast ymm5, ymm8, ymm5                    ; AES: last round: the other text
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: S += it
+    vmovdqu     [r8 + 480], ymm5                    ; AES: written
+    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
+    vpxor       ymm3, ymm3, ymm4                    ; C1·H^8: LO += it
+    vpxor       ymm0, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: HI += S
+    vpshufd     ymm2, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
+    vpclmulqdq  ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
     cmp         r9, 512
@@ -913,446 +913,446 @@ gcm128_avx2_winograd_clmul1_x16_encrypt:
     vpxor       xmm1, xmm1, xmm1
     cmp         r9, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_4
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: the next counters
-    vbroadcasti128 ymm6, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm6		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm6		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm6		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm6		; AES: + k_0
-    vbroadcasti128 ymm6, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 1
-    vbroadcasti128 ymm6, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 2
-    vbroadcasti128 ymm6, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 928]		; AES: k_10
-    vpxor       ymm7, ymm6, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm7		; AES: last round: the other text
-    vmovdqu     [r8], ymm2			; AES: written
-    vpxor       ymm2, ymm6, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm2			; AES: written
-    vpxor       ymm2, ymm6, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm4, ymm2		; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm2			; AES: written
-    vpxor       ymm2, ymm6, [rcx + 96]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm5, ymm2		; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm2			; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm6, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
+    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
+    vbroadcasti128 ymm6, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 928]                ; AES: k_10
+    vpxor       ymm7, ymm6, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm2                     ; AES: written
+    vpxor       ymm2, ymm6, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm2                     ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_4:
     cmp         r9, 0x40
     jb          .under_2
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: the next counters
-    vbroadcasti128 ymm4, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm4		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm4		; AES: + k_0
-    vbroadcasti128 ymm4, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 1
-    vbroadcasti128 ymm4, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 2
-    vbroadcasti128 ymm4, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 3
-    vbroadcasti128 ymm4, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 4
-    vbroadcasti128 ymm4, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 5
-    vbroadcasti128 ymm4, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 6
-    vbroadcasti128 ymm4, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 7
-    vbroadcasti128 ymm4, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 8
-    vbroadcasti128 ymm4, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 9
-    vbroadcasti128 ymm4, [rdi + 928]		; AES: k_10
-    vpxor       ymm5, ymm4, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm5		; AES: last round: the other text
-    vmovdqu     [r8], ymm2			; AES: written
-    vpxor       ymm2, ymm4, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm2			; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 928]                ; AES: k_10
+    vpxor       ymm5, ymm4, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
+    vpxor       ymm2, ymm4, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm2                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_2:
     cmp         r9, 0x20
     jb          .under_1
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: the next counters
-    vbroadcasti128 ymm3, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm3		; AES: + k_0
-    vbroadcasti128 ymm3, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 1
-    vbroadcasti128 ymm3, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 2
-    vbroadcasti128 ymm3, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 3
-    vbroadcasti128 ymm3, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 4
-    vbroadcasti128 ymm3, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 5
-    vbroadcasti128 ymm3, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 6
-    vbroadcasti128 ymm3, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 7
-    vbroadcasti128 ymm3, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 8
-    vbroadcasti128 ymm3, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 9
-    vbroadcasti128 ymm3, [rdi + 928]		; AES: k_10
-    vpxor       ymm3, ymm3, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm3		; AES: last round: the other text
-    vmovdqu     [r8], ymm2			; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm3, ymm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm2                          ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_1:
     cmp         r9, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
-    jb          .under_block			; AES
-    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [rdi + 768]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 784]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 800]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 816]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 832]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 848]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 864]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 880]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 896]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 912]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vmovdqu     xmm3, [rcx]			; AES: text, bytes as in memory
-    vmovdqu     xmm4, [rdi + 928]		; AES: k_10
-    vpxor       xmm3, xmm4, xmm3		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm3		; AES: last round: the other text
-    vmovdqu     [r8], xmm2			; AES: written
-    add         rcx, 0x10			; AES
-    add         r8, 0x10			; AES
-    sub         r9, 0x10			; AES
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm3, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm2                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
     cmp         r9, 0x00
-    je          .written			; AES
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [rcx]			; AES: bytes 0..7
-    vmovq       xmm3, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rax			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [rcx]			; AES: bytes 0..3
-    vmovd       xmm3, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rax			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    vmovq       xmm2, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    vmovq       xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm4, r10			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm2, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm4, r10                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         r10, r9
-    sub         r10, 0x01			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r - 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm5, r10			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm1, xmm2		; AES: last round: the other text
-    vmovq       xmm1, r9			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm1, xmm1, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm1, xmm3, xmm1		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r9                            ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [r8], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm3                          ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [r8], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm3                          ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [r8], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [r8], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         rbx, 256
     jb          .tail
-    vmovdqu     ymm2, [r11 + 64]		; C3·H^6: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpxor       ymm3, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     ymm5, [r11 + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpxor       ymm6, ymm5, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 352]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     ymm8, [r11 + 128]		; C5·H^4: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vpxor       ymm9, ymm8, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 384]	; C5·H^4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^4: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: S += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^4: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C5·H^4: HI += it
-    vmovdqu     ymm5, [r11 + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vpxor       ymm6, ymm5, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 416]		; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C6·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C6·H^3: S += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C6·H^3: HI += it
-    vmovdqu     ymm8, [r11 + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vpxor       ymm9, ymm8, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 448]	; C7·H^2: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C7·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C7·H^2: HI += it
-    vmovdqu     ymm5, [r11 + 224]		; C8·H^1: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vpxor       ymm6, ymm5, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 480]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C8·H^1: S += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C8·H^1: HI += it
-    vmovdqu     ymm8, [r11 + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vpxor       ymm9, ymm8, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 288]	; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C2·H^7: S += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^7: HI += it
-    vmovdqu     ymm5, [r11]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm0, ymm5, ymm0		; C1·H^8: A = X + C
-    vpxor       ymm5, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm6, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C1·H^8: S += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^8: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^8: HI += it
-    vpxor       ymm0, ymm2, ymm0		; C1·H^8: S += it
-    vpxor       ymm2, ymm3, ymm5		; C1·H^8: LO += it
-    vpxor       ymm3, ymm4, ymm6		; C1·H^8: HI += it
-    vpxor       ymm2, ymm2, ymm0		; reduce: LO += S
-    vpxor       ymm0, ymm3, ymm0		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         r11, 256			; reduce
-    sub         rbx, 256			; reduce
+    vmovdqu     ymm2, [r11 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm5, [r11 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm8, [r11 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm5, [r11 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [r11 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm5, [r11 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [r11 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm5, [r11]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm5, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm6, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: HI += it
+    vpxor       ymm2, ymm2, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         r11, 256                            ; reduce
+    sub         rbx, 256                            ; reduce
 .tail:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .store				; reduce
-    lea         rax, [rbx + 15]			; reduce
-    and         rax, -16			; reduce
-    lea         rcx, [rdi + 256]		; reduce
-    sub         rcx, rax			; reduce: H^m
-    vmovdqu     xmm2, [rcx + 512]		; reduce: R_m: the key terms of H^m … H^1
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 256]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    vmovdqu     xmm2, [rcx + 512]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         rbx, 0x20
-    jae         .tail_first			; reduce
-    vpxor       xmm3, xmm3, xmm3		; reduce
-    vpxor       xmm4, xmm4, xmm4		; reduce
-    vpxor       xmm5, xmm5, xmm5		; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu     ymm3, [r11]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm3, ymm0		; C·H^m: A = X + C
-    vpxor       ymm4, ymm0, [rcx]		; C·H^m: T = A + C1
-    vpxor       ymm5, ymm0, [rcx + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rcx, 0x20			; the next powers
-    add         r11, 0x20			; the next blocks
+    vmovdqu     ymm3, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm3, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm0, [rcx]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm0, [rcx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
     sub         rbx, 0x20
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x20
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     ymm6, [r11]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm7, ymm6, [rcx]		; C·H^i: T = A + C1
-    vpxor       ymm8, ymm6, [rcx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
-    add         rcx, 0x20			; the next powers
-    add         r11, 0x20			; the next blocks
+    vmovdqu     ymm6, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm7, ymm6, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rcx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rcx, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
     sub         rbx, 0x20
     cmp         rbx, 0x20
     jae         .tail_block
@@ -1360,55 +1360,55 @@ gcm128_avx2_winograd_clmul1_x16_encrypt:
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .tail_under16
-    vmovdqu     xmm6, [r11]			; C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm6, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [rcx]		; C·H^i: T = A + C1
-    vpxor       xmm7, xmm0, [rcx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm0		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H^i: HI += it
+    vmovdqu     xmm6, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm0, [rcx]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm0, [rcx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_under16:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm1, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm1, xmm0, [rcx]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rcx + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm3, ymm3, ymm0		; C·H: S += it
-    vpxor       ymm4, ymm4, ymm1		; C·H: LO += it
-    vpxor       ymm5, ymm5, ymm6		; C·H: HI += it
+    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm1, xmm0, [rcx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rcx + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm6                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       ymm0, ymm4, ymm3		; reduce: LO += S
-    vpxor       ymm1, ymm5, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm1		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: minus the key terms
+    vpxor       ymm0, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm1, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm1                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: minus the key terms
 .store:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm1			; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1420,246 +1420,246 @@ global gcm128_avx2_winograd_clmul1_x16_decrypt:function (gcm128_avx2_winograd_cl
 align 32
 gcm128_avx2_winograd_clmul1_x16_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; X
-    vbroadcasti128 ymm1, [rsi]			; counter block
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter, last word first
-    vpaddd      ymm15, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers]	; lane l is l blocks ahead
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; X
+    vbroadcasti128 ymm1, [rsi]                      ; counter block
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .rest
 .groups:
 .group:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     ymm2, [rcx + 64]		; C3·H^6: C, bytes as in memory
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vmovdqu     ymm5, [rcx + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpclmulqdq  ymm7, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10		; C4·H^5: A0·A1
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm10, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpxor       ymm7, ymm7, ymm9		; C5·H^4: S += it
-    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpxor       ymm10, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpaddd      ymm11, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C3·H^6: T0·T1
-    vpaddd      ymm12, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpxor       ymm13, ymm5, [rdi + 96]		; C4·H^5: T = A + C1
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C4·H^5: T0·T1
-    vpxor       ymm10, ymm10, ymm13		; C5·H^4: LO += it
-    vbroadcasti128 ymm13, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm13		; AES: + k_0
-    vpxor       ymm2, ymm2, [rdi + 320]		; C3·H^6: U = A + C2
-    vpxor       ymm3, ymm3, ymm13		; AES: + k_0
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: U0·U1
-    vpxor       ymm4, ymm4, ymm13		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm13		; AES: + k_0
-    vpxor       ymm5, ymm5, [rdi + 352]		; C4·H^5: U = A + C2
-    vpxor       ymm8, ymm8, ymm13		; AES: + k_0
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: U0·U1
-    vpxor       ymm9, ymm9, ymm13		; AES: + k_0
-    vpxor       ymm11, ymm11, ymm13		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: HI += it
-    vpxor       ymm5, ymm12, ymm13		; AES: + k_0
-    vmovdqu     ymm12, [rcx + 128]		; C5·H^4: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 1
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 1
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C5·H^4: A0·A1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 1
-    vpxor       ymm7, ymm7, ymm14		; C6·H^3: S += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 1
-    vpxor       ymm14, ymm12, [rdi + 128]	; C5·H^4: T = A + C1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 1
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C5·H^4: T0·T1
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 1
-    vpxor       ymm10, ymm10, ymm14		; C6·H^3: LO += it
-    vbroadcasti128 ymm13, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 2
-    vpxor       ymm12, ymm12, [rdi + 384]	; C5·H^4: U = A + C2
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C5·H^4: U0·U1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 2
-    vpxor       ymm2, ymm2, ymm12		; C6·H^3: HI += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 2
-    vmovdqu     ymm12, [rcx + 160]		; C6·H^3: C, bytes as in memory
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 2
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 2
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 2
-    vpclmulqdq  ymm13, ymm12, ymm12, 0x10	; C6·H^3: A0·A1
-    vbroadcasti128 ymm14, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 3
-    vpxor       ymm7, ymm7, ymm13		; C7·H^2: S += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 3
-    vpxor       ymm13, ymm12, [rdi + 160]	; C6·H^3: T = A + C1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 3
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 3
-    vpxor       ymm10, ymm10, ymm13		; C7·H^2: LO += it
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 3
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 3
-    vpxor       ymm12, ymm12, [rdi + 416]	; C6·H^3: U = A + C2
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 3
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C6·H^3: U0·U1
-    vbroadcasti128 ymm13, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 4
-    vpxor       ymm2, ymm2, ymm12		; C7·H^2: HI += it
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 4
-    vmovdqu     ymm12, [rcx + 192]		; C7·H^2: C, bytes as in memory
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 4
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 4
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C7·H^2: A0·A1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 4
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 4
-    vpxor       ymm7, ymm7, ymm14		; C8·H^1: S += it
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 4
-    vpxor       ymm13, ymm12, [rdi + 192]	; C7·H^2: T = A + C1
-    vbroadcasti128 ymm14, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 5
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C7·H^2: T0·T1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 5
-    vpxor       ymm10, ymm10, ymm13		; C8·H^1: LO += it
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 5
-    vpxor       ymm12, ymm12, [rdi + 448]	; C7·H^2: U = A + C2
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 5
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C7·H^2: U0·U1
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 5
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 5
-    vpxor       ymm2, ymm2, ymm12		; C8·H^1: HI += it
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 5
-    vmovdqu     ymm12, [rcx + 224]		; C8·H^1: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 6
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 6
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C8·H^1: A0·A1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 6
-    vpxor       ymm7, ymm7, ymm14		; C2·H^7: S += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 6
-    vpxor       ymm14, ymm12, [rdi + 224]	; C8·H^1: T = A + C1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 6
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 6
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C8·H^1: T0·T1
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 6
-    vpxor       ymm10, ymm10, ymm14		; C2·H^7: LO += it
-    vbroadcasti128 ymm13, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 7
-    vpxor       ymm12, ymm12, [rdi + 480]	; C8·H^1: U = A + C2
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 7
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C8·H^1: U0·U1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 7
-    vpxor       ymm2, ymm2, ymm12		; C2·H^7: HI += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 7
-    vmovdqu     ymm12, [rcx]			; C1·H^8: C, bytes as in memory
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 7
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 7
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 7
-    vpxor       ymm0, ymm12, ymm0		; C1·H^8: A = X + C
-    vbroadcasti128 ymm12, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm12		; AES: round 8
-    vmovdqu     ymm13, [rcx + 32]		; C2·H^7: C, bytes as in memory
-    vaesenc     ymm3, ymm3, ymm12		; AES: round 8
-    vpshufb     ymm13, ymm13, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vaesenc     ymm4, ymm4, ymm12		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm12		; AES: round 8
-    vpclmulqdq  ymm14, ymm13, ymm13, 0x10	; C2·H^7: A0·A1
-    vaesenc     ymm8, ymm8, ymm12		; AES: round 8
-    vpxor       ymm7, ymm7, ymm14		; C1·H^8: S += it
-    vaesenc     ymm9, ymm9, ymm12		; AES: round 8
-    vaesenc     ymm11, ymm11, ymm12		; AES: round 8
-    vpxor       ymm14, ymm13, [rdi + 32]	; C2·H^7: T = A + C1
-    vaesenc     ymm5, ymm5, ymm12		; AES: round 8
-    vpclmulqdq  ymm12, ymm14, ymm14, 0x10	; C2·H^7: T0·T1
-    vbroadcasti128 ymm14, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 9
-    vpxor       ymm10, ymm10, ymm12		; C1·H^8: LO += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 9
-    vpxor       ymm12, ymm13, [rdi + 288]	; C2·H^7: U = A + C2
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 9
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C2·H^7: U0·U1
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 9
-    vpxor       ymm2, ymm2, ymm12		; C1·H^8: HI += it
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 9
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 9
-    vpclmulqdq  ymm12, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 9
-    vpxor       ymm7, ymm7, ymm12		; C1·H^8: S += it
-    vbroadcasti128 ymm12, [rdi + 928]		; AES: k_10
-    vpxor       ymm13, ymm12, [rcx]		; AES: k_Nr + text
-    vpxor       ymm14, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vaesenclast ymm1, ymm1, ymm13		; AES: last round: the other text
-    vpclmulqdq  ymm13, ymm14, ymm14, 0x10	; C1·H^8: T0·T1
-    vmovdqu     [r8], ymm1			; AES: written
-    vpxor       ymm1, ymm12, [rcx + 32]		; AES: k_Nr + text
-    vpxor       ymm10, ymm10, ymm13		; C1·H^8: LO += it
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vmovdqu     [r8 + 32], ymm1			; AES: written
-    vpxor       ymm1, ymm12, [rcx + 64]		; AES: k_Nr + text
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: U0·U1
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm2, ymm0		; C1·H^8: HI += it
-    vmovdqu     [r8 + 64], ymm1			; AES: written
-    vpxor       ymm1, ymm12, [rcx + 96]		; AES: k_Nr + text
-    vpxor       ymm2, ymm10, ymm7		; reduce: LO += S
-    vaesenclast ymm1, ymm6, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm0, ymm7		; reduce: HI += S
-    vmovdqu     [r8 + 96], ymm1			; AES: written
-    vpxor       ymm1, ymm12, [rcx + 128]	; AES: k_Nr + text
-    vpshufd     ymm3, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vaesenclast ymm1, ymm8, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm3, ymm0		; reduce: + HI
-    vmovdqu     [r8 + 128], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [rcx + 160]	; AES: k_Nr + text
-    vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vaesenclast ymm1, ymm9, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm2, ymm0		; reduce: RES = fold(LO) + HI
-    vmovdqu     [r8 + 160], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [rcx + 192]	; AES: k_Nr + text
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vaesenclast ymm1, ymm11, ymm1		; AES: last round: the other text
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vmovdqu     [r8 + 192], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [rcx + 224]	; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    vaesenclast ymm1, ymm5, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 224], ymm1		; AES: written
-    add         rcx, 256			; next group
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     ymm2, [rcx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu     ymm5, [rcx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpclmulqdq  ymm7, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm10, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpxor       ymm7, ymm7, ymm9                    ; C5·H^4: S += it
+    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpxor       ymm10, ymm2, [rdi + 64]             ; C3·H^6: T = A + C1
+    vpaddd      ymm11, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C3·H^6: T0·T1
+    vpaddd      ymm12, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpxor       ymm13, ymm5, [rdi + 96]             ; C4·H^5: T = A + C1
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C4·H^5: T0·T1
+    vpxor       ymm10, ymm10, ymm13                 ; C5·H^4: LO += it
+    vbroadcasti128 ymm13, [rdi + 768]               ; AES: k_0
+    vpxor       ymm1, ymm1, ymm13                   ; AES: + k_0
+    vpxor       ymm2, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpxor       ymm3, ymm3, ymm13                   ; AES: + k_0
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: U0·U1
+    vpxor       ymm4, ymm4, ymm13                   ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm13                   ; AES: + k_0
+    vpxor       ymm5, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpxor       ymm8, ymm8, ymm13                   ; AES: + k_0
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: U0·U1
+    vpxor       ymm9, ymm9, ymm13                   ; AES: + k_0
+    vpxor       ymm11, ymm11, ymm13                 ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: HI += it
+    vpxor       ymm5, ymm12, ymm13                  ; AES: + k_0
+    vmovdqu     ymm12, [rcx + 128]                  ; C5·H^4: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 784]               ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 1
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 1
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C5·H^4: A0·A1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 1
+    vpxor       ymm7, ymm7, ymm14                   ; C6·H^3: S += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 1
+    vpxor       ymm14, ymm12, [rdi + 128]           ; C5·H^4: T = A + C1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 1
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C5·H^4: T0·T1
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 1
+    vpxor       ymm10, ymm10, ymm14                 ; C6·H^3: LO += it
+    vbroadcasti128 ymm13, [rdi + 800]               ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 2
+    vpxor       ymm12, ymm12, [rdi + 384]           ; C5·H^4: U = A + C2
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C5·H^4: U0·U1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 2
+    vpxor       ymm2, ymm2, ymm12                   ; C6·H^3: HI += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 2
+    vmovdqu     ymm12, [rcx + 160]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 2
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 2
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm13, ymm12, ymm12, 0x10           ; C6·H^3: A0·A1
+    vbroadcasti128 ymm14, [rdi + 816]               ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 3
+    vpxor       ymm7, ymm7, ymm13                   ; C7·H^2: S += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 3
+    vpxor       ymm13, ymm12, [rdi + 160]           ; C6·H^3: T = A + C1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 3
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 3
+    vpxor       ymm10, ymm10, ymm13                 ; C7·H^2: LO += it
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 3
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 3
+    vpxor       ymm12, ymm12, [rdi + 416]           ; C6·H^3: U = A + C2
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 3
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C6·H^3: U0·U1
+    vbroadcasti128 ymm13, [rdi + 832]               ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 4
+    vpxor       ymm2, ymm2, ymm12                   ; C7·H^2: HI += it
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 4
+    vmovdqu     ymm12, [rcx + 192]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 4
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 4
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C7·H^2: A0·A1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 4
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 4
+    vpxor       ymm7, ymm7, ymm14                   ; C8·H^1: S += it
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 4
+    vpxor       ymm13, ymm12, [rdi + 192]           ; C7·H^2: T = A + C1
+    vbroadcasti128 ymm14, [rdi + 848]               ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 5
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C7·H^2: T0·T1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 5
+    vpxor       ymm10, ymm10, ymm13                 ; C8·H^1: LO += it
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 5
+    vpxor       ymm12, ymm12, [rdi + 448]           ; C7·H^2: U = A + C2
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 5
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C7·H^2: U0·U1
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 5
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 5
+    vpxor       ymm2, ymm2, ymm12                   ; C8·H^1: HI += it
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 5
+    vmovdqu     ymm12, [rcx + 224]                  ; C8·H^1: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 864]               ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 6
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 6
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C8·H^1: A0·A1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 6
+    vpxor       ymm7, ymm7, ymm14                   ; C2·H^7: S += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 6
+    vpxor       ymm14, ymm12, [rdi + 224]           ; C8·H^1: T = A + C1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 6
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 6
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C8·H^1: T0·T1
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 6
+    vpxor       ymm10, ymm10, ymm14                 ; C2·H^7: LO += it
+    vbroadcasti128 ymm13, [rdi + 880]               ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 7
+    vpxor       ymm12, ymm12, [rdi + 480]           ; C8·H^1: U = A + C2
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C8·H^1: U0·U1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
+    vpxor       ymm2, ymm2, ymm12                   ; C2·H^7: HI += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 7
+    vmovdqu     ymm12, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 7
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 7
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
+    vpxor       ymm0, ymm12, ymm0                   ; C1·H^8: A = X + C
+    vbroadcasti128 ymm12, [rdi + 896]               ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm12                   ; AES: round 8
+    vmovdqu     ymm13, [rcx + 32]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     ymm3, ymm3, ymm12                   ; AES: round 8
+    vpshufb     ymm13, ymm13, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vaesenc     ymm4, ymm4, ymm12                   ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm12                   ; AES: round 8
+    vpclmulqdq  ymm14, ymm13, ymm13, 0x10           ; C2·H^7: A0·A1
+    vaesenc     ymm8, ymm8, ymm12                   ; AES: round 8
+    vpxor       ymm7, ymm7, ymm14                   ; C1·H^8: S += it
+    vaesenc     ymm9, ymm9, ymm12                   ; AES: round 8
+    vaesenc     ymm11, ymm11, ymm12                 ; AES: round 8
+    vpxor       ymm14, ymm13, [rdi + 32]            ; C2·H^7: T = A + C1
+    vaesenc     ymm5, ymm5, ymm12                   ; AES: round 8
+    vpclmulqdq  ymm12, ymm14, ymm14, 0x10           ; C2·H^7: T0·T1
+    vbroadcasti128 ymm14, [rdi + 912]               ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 9
+    vpxor       ymm10, ymm10, ymm12                 ; C1·H^8: LO += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 9
+    vpxor       ymm12, ymm13, [rdi + 288]           ; C2·H^7: U = A + C2
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C2·H^7: U0·U1
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 9
+    vpxor       ymm2, ymm2, ymm12                   ; C1·H^8: HI += it
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 9
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 9
+    vpclmulqdq  ymm12, ymm0, ymm0, 0x10             ; C1·H^8: A0·A1
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 9
+    vpxor       ymm7, ymm7, ymm12                   ; C1·H^8: S += it
+    vbroadcasti128 ymm12, [rdi + 928]               ; AES: k_10
+    vpxor       ymm13, ymm12, [rcx]                 ; AES: k_Nr + text
+    vpxor       ymm14, ymm0, [rdi]                  ; C1·H^8: T = A + C1
+    vaesenclast ymm1, ymm1, ymm13                   ; AES: last round: the other text
+    vpclmulqdq  ymm13, ymm14, ymm14, 0x10           ; C1·H^8: T0·T1
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 32]             ; AES: k_Nr + text
+    vpxor       ymm10, ymm10, ymm13                 ; C1·H^8: LO += it
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 64]             ; AES: k_Nr + text
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: U0·U1
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
+    vmovdqu     [r8 + 64], ymm1                     ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 96]             ; AES: k_Nr + text
+    vpxor       ymm2, ymm10, ymm7                   ; reduce: LO += S
+    vaesenclast ymm1, ymm6, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm0, ymm7                    ; reduce: HI += S
+    vmovdqu     [r8 + 96], ymm1                     ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 128]            ; AES: k_Nr + text
+    vpshufd     ymm3, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: + HI
+    vmovdqu     [r8 + 128], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 160]            ; AES: k_Nr + text
+    vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast ymm1, ymm9, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
+    vmovdqu     [r8 + 160], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 192]            ; AES: k_Nr + text
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vaesenclast ymm1, ymm11, ymm1                   ; AES: last round: the other text
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vmovdqu     [r8 + 192], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [rcx + 224]            ; AES: k_Nr + text
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    vaesenclast ymm1, ymm5, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 224], ymm1                    ; AES: written
+    add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
     cmp         r9, 256
     jae         .group
 .after_group:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
@@ -1668,456 +1668,456 @@ gcm128_avx2_winograd_clmul1_x16_decrypt:
     lea         rax, [rbp + 15]
     and         rax, -16
     lea         r10, [rdi + 256]
-    sub         r10, rax			; H^m
-    vmovdqu     xmm1, [r10 + 512]		; R_m: the key terms of H^m … H^1
+    sub         r10, rax                            ; H^m
+    vmovdqu     xmm1, [r10 + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x20
     jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest
 .tail_first:
-    vmovdqu     ymm2, [r11]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm2, ymm0		; C·H^m: A = X + C
-    vpxor       ymm3, ymm0, [r10]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm0, [r10 + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         r10, 0x20			; the next powers
-    add         r11, 0x20			; the next blocks
+    vmovdqu     ymm2, [r11]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [r10]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [r10 + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         r10, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
     sub         rbp, 0x20
     cmp         rbp, 0x20
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     ymm5, [r11]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm6, ymm5, [r10]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [r10 + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         r10, 0x20			; the next powers
-    add         r11, 0x20			; the next blocks
+    vmovdqu     ymm5, [r11]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [r10]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [r10 + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         r10, 0x20                           ; the next powers
+    add         r11, 0x20                           ; the next blocks
     sub         rbp, 0x20
     cmp         rbp, 0x20
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .tail_reduce
 .tail_rest:
     cmp         rbp, 0x10
     jb          .tail_under16
-    vmovdqu     xmm5, [r11]			; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm5, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [r10]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [r10 + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [r11]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [r10]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm0, [r10 + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         r10, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    add         r10, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbp, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .tail_reduce
 .tail_under16:
     vpxor       xmm5, xmm5, xmm5
     cmp         rbp, 0x08
     jb          .tail_under8
-    vmovq       xmm5, [r11]			; bytes 0..7
-    vmovq       xmm6, [r11 + rbp - 8]		; the last 8 bytes
+    vmovq       xmm5, [r11]                         ; bytes 0..7
+    vmovq       xmm6, [r11 + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     vmovq       xmm7, rbp
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
     cmp         rbp, 0x04
     jb          .tail_under4
-    vmovd       xmm5, [r11]			; bytes 0..3
-    vmovd       xmm6, [r11 + rbp - 4]		; the last 4 bytes
+    vmovd       xmm5, [r11]                         ; bytes 0..3
+    vmovd       xmm6, [r11 + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rbp
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       eax, byte [r11]			; byte 0
+    movzx       eax, byte [r11]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [r11 + rbx]		; byte r >> 1
+    movzx       eax, byte [r11 + rbx]               ; byte r >> 1
     vmovq       xmm6, rax
-    mov         eax, 0x00			; no byte stays
+    mov         eax, 0x00                           ; no byte stays
     shl         rbx, 0x03
     vmovq       xmm7, rbx
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rbp, 0x01
-    movzx       eax, byte [r11 + rbp]		; byte r - 1
+    movzx       eax, byte [r11 + rbp]               ; byte r - 1
     vmovq       xmm7, rax
-    mov         eax, 0x00			; no byte stays
+    mov         eax, 0x00                           ; no byte stays
     shl         rbp, 0x03
     vmovq       xmm8, rbp
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    mov         eax, 0x00			; no byte stays
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    mov         eax, 0x00                           ; no byte stays
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .tail_padded:
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm5, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [r10]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [r10 + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [r10]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [r10 + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       ymm0, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: minus the key terms
-    vpxor       xmm1, xmm1, xmm1		; reduce
+    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm1, xmm1, xmm1                    ; reduce
     cmp         r9, 0x00
-    je          .written			; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
-    jb          .under_4			; reduce
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: the next counters
-    vbroadcasti128 ymm5, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm5		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm5		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm5		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm5		; AES: + k_0
-    vbroadcasti128 ymm5, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 1
-    vbroadcasti128 ymm5, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 2
-    vbroadcasti128 ymm5, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 3
-    vbroadcasti128 ymm5, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 4
-    vbroadcasti128 ymm5, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 5
-    vbroadcasti128 ymm5, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 6
-    vbroadcasti128 ymm5, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 7
-    vbroadcasti128 ymm5, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 928]		; AES: k_10
-    vpxor       ymm6, ymm5, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm6		; AES: last round: the other text
-    vmovdqu     [r8], ymm1			; AES: written
-    vpxor       ymm1, ymm5, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm1			; AES: written
-    vpxor       ymm1, ymm5, [rcx + 64]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 64], ymm1			; AES: written
-    vpxor       ymm1, ymm5, [rcx + 96]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 96], ymm1			; AES: written
+    jb          .under_4                            ; reduce
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm5, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm5                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
+    vbroadcasti128 ymm5, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
+    vbroadcasti128 ymm5, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
+    vbroadcasti128 ymm5, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
+    vbroadcasti128 ymm5, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
+    vbroadcasti128 ymm5, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
+    vbroadcasti128 ymm5, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
+    vbroadcasti128 ymm5, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
+    vbroadcasti128 ymm5, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
+    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
+    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
+    vpxor       ymm6, ymm5, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm6                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 64]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 64], ymm1                     ; AES: written
+    vpxor       ymm1, ymm5, [rcx + 96]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 96], ymm1                     ; AES: written
     add         rcx, 0x80
     add         r8, 0x80
     sub         r9, 0x80
 .under_4:
     cmp         r9, 0x40
     jb          .under_2
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: the next counters
-    vbroadcasti128 ymm3, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm3		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm3		; AES: + k_0
-    vbroadcasti128 ymm3, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 1
-    vbroadcasti128 ymm3, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 2
-    vbroadcasti128 ymm3, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 3
-    vbroadcasti128 ymm3, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 4
-    vbroadcasti128 ymm3, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 5
-    vbroadcasti128 ymm3, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 6
-    vbroadcasti128 ymm3, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 7
-    vbroadcasti128 ymm3, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 8
-    vbroadcasti128 ymm3, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 9
-    vbroadcasti128 ymm3, [rdi + 928]		; AES: k_10
-    vpxor       ymm4, ymm3, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm4		; AES: last round: the other text
-    vmovdqu     [r8], ymm1			; AES: written
-    vpxor       ymm1, ymm3, [rcx + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [r8 + 32], ymm1			; AES: written
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm3                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm4, ymm3, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm4                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
+    vpxor       ymm1, ymm3, [rcx + 32]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [r8 + 32], ymm1                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_2:
     cmp         r9, 0x20
     jb          .under_1
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: the next counters
-    vbroadcasti128 ymm2, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm2		; AES: + k_0
-    vbroadcasti128 ymm2, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 1
-    vbroadcasti128 ymm2, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 2
-    vbroadcasti128 ymm2, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 3
-    vbroadcasti128 ymm2, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 4
-    vbroadcasti128 ymm2, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 5
-    vbroadcasti128 ymm2, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 6
-    vbroadcasti128 ymm2, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 7
-    vbroadcasti128 ymm2, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 8
-    vbroadcasti128 ymm2, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 9
-    vbroadcasti128 ymm2, [rdi + 928]		; AES: k_10
-    vpxor       ymm2, ymm2, [rcx]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm2		; AES: last round: the other text
-    vmovdqu     [r8], ymm1			; AES: written
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm2, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm2                    ; AES: + k_0
+    vbroadcasti128 ymm2, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 1
+    vbroadcasti128 ymm2, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 2
+    vbroadcasti128 ymm2, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 3
+    vbroadcasti128 ymm2, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 4
+    vbroadcasti128 ymm2, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 5
+    vbroadcasti128 ymm2, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 6
+    vbroadcasti128 ymm2, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 7
+    vbroadcasti128 ymm2, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 8
+    vbroadcasti128 ymm2, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 9
+    vbroadcasti128 ymm2, [rdi + 928]                ; AES: k_10
+    vpxor       ymm2, ymm2, [rcx]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm2                    ; AES: last round: the other text
+    vmovdqu     [r8], ymm1                          ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_1:
     cmp         r9, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
-    jb          .under_block			; AES
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vmovdqu     xmm2, [rcx]			; AES: text, bytes as in memory
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm2		; AES: last round: the other text
-    vmovdqu     [r8], xmm1			; AES: written
-    add         rcx, 0x10			; AES
-    add         r8, 0x10			; AES
-    sub         r9, 0x10			; AES
+    jb          .under_block                        ; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm2, [rcx]                         ; AES: text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm1, xmm1, xmm2                    ; AES: last round: the other text
+    vmovdqu     [r8], xmm1                          ; AES: written
+    add         rcx, 0x10                           ; AES
+    add         r8, 0x10                            ; AES
+    sub         r9, 0x10                            ; AES
     cmp         r9, 0x00
-    je          .written			; AES
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [rcx]			; AES: bytes 0..7
-    vmovq       xmm3, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [rcx]                         ; AES: bytes 0..7
+    vmovq       xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rax			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [rcx]			; AES: bytes 0..3
-    vmovd       xmm3, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [rcx]                         ; AES: bytes 0..3
+    vmovd       xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rax			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rax                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    vmovq       xmm2, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    vmovq       xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm4, r10			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm2, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    vmovq       xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm4, r10                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         r10, r9
-    sub         r10, 0x01			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r - 1
-    vmovq       xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    vmovq       xmm5, r10			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r - 1
+    vmovq       xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    vmovq       xmm5, r10                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm1, xmm2		; AES: last round: the other text
-    vmovq       xmm1, r9			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm1, xmm1, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm1, xmm3, xmm1		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r9                            ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    vmovq       [r8], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [r8], xmm3                          ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    vmovd       [r8], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [r8], xmm3                          ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [r8], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [r8], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
 .store:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm1			; counter block
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm1                         ; counter block
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2129,59 +2129,59 @@ global gcm128_avx2_winograd_clmul1_x16_seal:function (gcm128_avx2_winograd_clmul
 align 32
 gcm128_avx2_winograd_clmul1_x16_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r12, [rsp + 64]			; len, from the stack
-    mov         rbp, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r12, [rsp + 64]                     ; len, from the stack
+    mov         rbp, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
-    mov         r10, 2305843009213693951	; bytes of AAD or IV, at most
+    mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r10
     ja          .refused
-    mov         r10, 68719476704		; bytes of text, at most
+    mov         r10, 68719476704                    ; bytes of text, at most
     cmp         r12, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm0, [rsi]			; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1		; IV
-    vpor        xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_first_number]	; IV || 1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vpor        xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_ready
 .iv_other:
-    vmovdqu     xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; byte_swap
-    vmovdqu     xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]	; fold_q
+    vmovdqu     xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; byte_swap
+    vmovdqu     xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
     vpxor       xmm2, xmm2, xmm2
     mov         rbx, rdx
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm3, [rsi]			; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 752]		; (X + C)·H: minus the key terms
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm3, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, [rdi + 752]             ; (X + C)·H: minus the key terms
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
@@ -2192,211 +2192,211 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     vpxor       xmm3, xmm3, xmm3
     cmp         rbx, 0x08
     jb          .iv_under8
-    vmovq       xmm3, [rsi]			; bytes 0..7
-    vmovq       xmm4, [rsi + rbx - 8]		; the last 8 bytes
+    vmovq       xmm3, [rsi]                         ; bytes 0..7
+    vmovq       xmm4, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm5, rbx
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         rbx, 0x04
     jb          .iv_under4
-    vmovd       xmm3, [rsi]			; bytes 0..3
-    vmovd       xmm4, [rsi + rbx - 4]		; the last 4 bytes
+    vmovd       xmm3, [rsi]                         ; bytes 0..3
+    vmovd       xmm4, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rbx
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rsi]		; byte 0
+    movzx       r10d, byte [rsi]                    ; byte 0
     vmovq       xmm3, r10
-    movzx       r10d, byte [rsi + r11]		; byte r >> 1
+    movzx       r10d, byte [rsi + r11]              ; byte r >> 1
     vmovq       xmm4, r10
     shl         r11, 0x03
     vmovq       xmm5, r11
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rbx, 0x01
-    movzx       esi, byte [rsi + rbx]		; byte r - 1
+    movzx       esi, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm5, rsi
     shl         rbx, 0x03
     vmovq       xmm6, rbx
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm3, xmm3, xmm0		; C_last
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 752]		; (X + C)·H: minus the key terms
+    vpshufb     xmm3, xmm3, xmm0                    ; C_last
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, [rdi + 752]             ; (X + C)·H: minus the key terms
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm1, xmm1, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm1, [rdi + 752]		; (X + C)·H: minus the key terms
-    vpshufb     xmm0, xmm2, xmm0		; J_0
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm1, xmm1, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm1, [rdi + 752]             ; (X + C)·H: minus the key terms
+    vpshufb     xmm0, xmm2, xmm0                    ; J_0
 .iv_ready:
-    vmovdqu     xmm1, [rdi + 768]		; E_K(J_0): k_0
-    vpxor       xmm1, xmm0, xmm1		; E_K(J_0): + k_0
-    vmovdqu     xmm2, [rdi + 784]		; E_K(J_0): k_1
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 1
-    vmovdqu     xmm2, [rdi + 800]		; E_K(J_0): k_2
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 2
-    vmovdqu     xmm2, [rdi + 816]		; E_K(J_0): k_3
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 3
-    vmovdqu     xmm2, [rdi + 832]		; E_K(J_0): k_4
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 4
-    vmovdqu     xmm2, [rdi + 848]		; E_K(J_0): k_5
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 5
-    vmovdqu     xmm2, [rdi + 864]		; E_K(J_0): k_6
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 6
-    vmovdqu     xmm2, [rdi + 880]		; E_K(J_0): k_7
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 7
-    vmovdqu     xmm2, [rdi + 896]		; E_K(J_0): k_8
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 8
-    vmovdqu     xmm2, [rdi + 912]		; E_K(J_0): k_9
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 9
-    vmovdqu     xmm2, [rdi + 928]		; E_K(J_0): k_10
-    vaesenclast xmm1, xmm1, xmm2		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm1			; E_K(J_0), put aside
-    vperm2i128  ymm0, ymm0, ymm0, 0x00		; J_0 in every lane
-    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter, last word first
-    vpaddd      ymm15, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers_from_1]	; lane l is l blocks ahead
+    vmovdqu     xmm1, [rdi + 768]                   ; E_K(J_0): k_0
+    vpxor       xmm1, xmm0, xmm1                    ; E_K(J_0): + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; E_K(J_0): k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; E_K(J_0): k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; E_K(J_0): k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; E_K(J_0): k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; E_K(J_0): k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; E_K(J_0): k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; E_K(J_0): k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; E_K(J_0): k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; E_K(J_0): k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 9
+    vmovdqu     xmm2, [rdi + 928]                   ; E_K(J_0): k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm1                         ; E_K(J_0), put aside
+    vperm2i128  ymm0, ymm0, ymm0, 0x00              ; J_0 in every lane
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers_from_1]  ; lane l is l blocks ahead
     vpxor       xmm0, xmm0, xmm0
     mov         r11, r8
     cmp         r11, 256
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu     ymm1, [rcx + 64]		; C3·H^6: C, bytes as in memory
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpxor       ymm2, ymm1, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm3, ymm1, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: U0·U1
-    vmovdqu     ymm4, [rcx + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpxor       ymm5, ymm4, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 352]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^5: U0·U1
-    vmovdqu     ymm7, [rcx + 128]		; C5·H^4: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vpxor       ymm8, ymm7, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 384]		; C5·H^4: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^4: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C5·H^4: S += it
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^4: HI += it
-    vmovdqu     ymm4, [rcx + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vpxor       ymm5, ymm4, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 416]		; C6·H^3: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C6·H^3: S += it
-    vpxor       ymm2, ymm2, ymm8		; C6·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^3: HI += it
-    vmovdqu     ymm7, [rcx + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vpxor       ymm8, ymm7, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 448]		; C7·H^2: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^2: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C7·H^2: S += it
-    vpxor       ymm2, ymm2, ymm5		; C7·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^2: HI += it
-    vmovdqu     ymm4, [rcx + 224]		; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vpxor       ymm5, ymm4, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 480]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C8·H^1: S += it
-    vpxor       ymm2, ymm2, ymm8		; C8·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: HI += it
-    vmovdqu     ymm7, [rcx + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vpxor       ymm8, ymm7, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 288]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^7: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C2·H^7: S += it
-    vpxor       ymm2, ymm2, ymm5		; C2·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^7: HI += it
-    vmovdqu     ymm4, [rcx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm0, ymm4, ymm0		; C1·H^8: A = X + C
-    vpxor       ymm4, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm5, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C1·H^8: S += it
-    vpxor       ymm2, ymm2, ymm8		; C1·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^8: HI += it
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: S += it
-    vpxor       ymm1, ymm2, ymm4		; C1·H^8: LO += it
-    vpxor       ymm2, ymm3, ymm5		; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm0		; reduce: LO += S
-    vpxor       ymm0, ymm2, ymm0		; reduce: HI += S
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0		; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         rcx, 256			; next group
+    vmovdqu     ymm1, [rcx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpxor       ymm2, ymm1, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm3, ymm1, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm4, [rcx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpxor       ymm5, ymm4, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm7, [rcx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vpxor       ymm8, ymm7, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 384]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C5·H^4: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: HI += it
+    vmovdqu     ymm4, [rcx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vpxor       ymm5, ymm4, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C6·H^3: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: HI += it
+    vmovdqu     ymm7, [rcx + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vpxor       ymm8, ymm7, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 448]             ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C7·H^2: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: HI += it
+    vmovdqu     ymm4, [rcx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vpxor       ymm5, ymm4, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C8·H^1: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: HI += it
+    vmovdqu     ymm7, [rcx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vpxor       ymm8, ymm7, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 288]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C2·H^7: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: HI += it
+    vmovdqu     ymm4, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm4, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm5, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: HI += it
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm1, ymm2, ymm4                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm1, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         rcx, 256                            ; next group
     sub         r11, 256
     cmp         r11, 256
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .aad_done
     lea         rdx, [r11 + 15]
     and         rdx, -16
     lea         rsi, [rdi + 256]
-    sub         rsi, rdx			; H^m
-    vmovdqu     xmm1, [rsi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rsi, rdx                            ; H^m
+    vmovdqu     xmm1, [rsi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x20
     jae         .aad_first
     vpxor       xmm2, xmm2, xmm2
@@ -2404,34 +2404,34 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     vpxor       xmm4, xmm4, xmm4
     jmp         .aad_rest
 .aad_first:
-    vmovdqu     ymm2, [rcx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm2, ymm0		; C·H^m: A = X + C
-    vpxor       ymm3, ymm0, [rsi]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm0, [rsi + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rsi, 0x20			; the next powers
-    add         rcx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [rsi]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [rsi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rsi, 0x20                           ; the next powers
+    add         rcx, 0x20                           ; the next blocks
     sub         r11, 0x20
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x20
     jb          .aad_after_block
 .aad_block:
-    vmovdqu     ymm5, [rcx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm6, ymm5, [rsi]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [rsi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rsi, 0x20			; the next powers
-    add         rcx, 0x20			; the next blocks
+    vmovdqu     ymm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rsi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rsi, 0x20                           ; the next powers
+    add         rcx, 0x20                           ; the next blocks
     sub         r11, 0x20
     cmp         r11, 0x20
     jae         .aad_block
@@ -2441,20 +2441,20 @@ gcm128_avx2_winograd_clmul1_x16_seal:
 .aad_rest:
     cmp         r11, 0x10
     jb          .aad_under16
-    vmovdqu     xmm5, [rcx]			; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm5, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rsi]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [rsi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm0, [rsi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x00
     je          .aad_reduce
@@ -2462,66 +2462,66 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     vpxor       xmm5, xmm5, xmm5
     cmp         r11, 0x08
     jb          .aad_under8
-    vmovq       xmm5, [rcx]			; bytes 0..7
-    vmovq       xmm6, [rcx + r11 - 8]		; the last 8 bytes
+    vmovq       xmm5, [rcx]                         ; bytes 0..7
+    vmovq       xmm6, [rcx + r11 - 8]               ; the last 8 bytes
     shl         r11, 0x03
     sub         r11, 0x78
-    neg         r11				; 8·(15 - r) bits
+    neg         r11                                 ; 8·(15 - r) bits
     vmovq       xmm7, r11
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         r11, 0x04
     jb          .aad_under4
-    vmovd       xmm5, [rcx]			; bytes 0..3
-    vmovd       xmm6, [rcx + r11 - 4]		; the last 4 bytes
+    vmovd       xmm5, [rcx]                         ; bytes 0..3
+    vmovd       xmm6, [rcx + r11 - 4]               ; the last 4 bytes
     shl         r11, 0x03
-    sub         r11, 0x20			; 8·(r - 4) bits
+    sub         r11, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, r11
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r10, r11
     shr         r10, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm5, rdx
-    movzx       edx, byte [rcx + r10]		; byte r >> 1
+    movzx       edx, byte [rcx + r10]               ; byte r >> 1
     vmovq       xmm6, rdx
     shl         r10, 0x03
     vmovq       xmm7, r10
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         r11, 0x01
-    movzx       ecx, byte [rcx + r11]		; byte r - 1
+    movzx       ecx, byte [rcx + r11]               ; byte r - 1
     vmovq       xmm7, rcx
     shl         r11, 0x03
     vmovq       xmm8, r11
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm5, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rsi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rsi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rsi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rsi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .aad_reduce:
-    vpxor       ymm0, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: minus the key terms
+    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
 .aad_done:
     mov         rsi, r12
     cmp         r12, 0x00
@@ -2529,360 +2529,360 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     cmp         rsi, 256
     jb          .rest
 .first:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm9		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm9		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm9		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm9		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm9		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9		; AES: + k_0
-    vpxor       ymm7, ymm7, ymm9		; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9		; AES: + k_0
-    vbroadcasti128 ymm9, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 1
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 1
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 1
-    vbroadcasti128 ymm9, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 2
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 2
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 2
-    vbroadcasti128 ymm9, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 3
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 3
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 3
-    vbroadcasti128 ymm9, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 4
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 4
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 4
-    vbroadcasti128 ymm9, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 5
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 5
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 5
-    vbroadcasti128 ymm9, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 6
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 6
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 6
-    vbroadcasti128 ymm9, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 7
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 7
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 7
-    vbroadcasti128 ymm9, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 8
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 8
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 8
-    vbroadcasti128 ymm9, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm9		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm9		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm9		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm9		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm9		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm9		; AES: round 9
-    vaesenc     ymm7, ymm7, ymm9		; AES: round 9
-    vaesenc     ymm8, ymm8, ymm9		; AES: round 9
-    vbroadcasti128 ymm9, [rdi + 928]		; AES: k_10
-    vpxor       ymm10, ymm9, [r9]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm10		; AES: last round: the other text
-    vmovdqu     [rbp], ymm1			; AES: written
-    vpxor       ymm1, ymm9, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 64], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 96]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 96], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 128]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm5, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 128], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 160]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm6, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 160], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 192]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm7, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 192], ymm1		; AES: written
-    vpxor       ymm1, ymm9, [r9 + 224]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm8, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 224], ymm1		; AES: written
-    add         r9, 256				; next group
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm9                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
+    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
+    vbroadcasti128 ymm9, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 1
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 1
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 1
+    vbroadcasti128 ymm9, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 2
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 2
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 2
+    vbroadcasti128 ymm9, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 3
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 3
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 3
+    vbroadcasti128 ymm9, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 4
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 4
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 4
+    vbroadcasti128 ymm9, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 5
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 5
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 5
+    vbroadcasti128 ymm9, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 6
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 6
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 6
+    vbroadcasti128 ymm9, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 7
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 7
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 7
+    vbroadcasti128 ymm9, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 8
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 8
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 8
+    vbroadcasti128 ymm9, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm9                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm9                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm9                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm9                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm9                    ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm9                    ; AES: round 9
+    vaesenc     ymm7, ymm7, ymm9                    ; AES: round 9
+    vaesenc     ymm8, ymm8, ymm9                    ; AES: round 9
+    vbroadcasti128 ymm9, [rdi + 928]                ; AES: k_10
+    vpxor       ymm10, ymm9, [r9]                   ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm10                   ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm1                    ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm5, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 128], ymm1                   ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 160]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm6, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 160], ymm1                   ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm7, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 192], ymm1                   ; AES: written
+    vpxor       ymm1, ymm9, [r9 + 224]              ; AES: k_Nr + text
+    vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 224], ymm1                   ; AES: written
+    add         r9, 256                             ; next group
     cmp         rsi, 512
     jb          .rest
 .group:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vbroadcasti128 ymm9, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm9		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm9		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm9		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm9		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm9		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm9		; AES: + k_0
-    vmovdqu     ymm10, [rbp + 64]		; C3·H^6: C, bytes as in memory
-    vpxor       ymm7, ymm7, ymm9		; AES: + k_0
-    vpxor       ymm8, ymm8, ymm9		; AES: + k_0
-    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vbroadcasti128 ymm10, [rdi + 784]		; AES: k_1
-    vmovdqu     ymm11, [rbp + 96]		; C4·H^5: C, bytes as in memory
-    vaesenc     ymm1, ymm1, ymm10		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm10		; AES: round 1
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vaesenc     ymm3, ymm3, ymm10		; AES: round 1
-    vpclmulqdq  ymm12, ymm9, ymm9, 0x10		; C3·H^6: A0·A1
-    vaesenc     ymm4, ymm4, ymm10		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm10		; AES: round 1
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C4·H^5: A0·A1
-    vaesenc     ymm6, ymm6, ymm10		; AES: round 1
-    vpxor       ymm12, ymm12, ymm13		; C5·H^4: S += it
-    vaesenc     ymm7, ymm7, ymm10		; AES: round 1
-    vaesenc     ymm8, ymm8, ymm10		; AES: round 1
-    vpxor       ymm10, ymm9, [rdi + 64]		; C3·H^6: T = A + C1
-    vbroadcasti128 ymm13, [rdi + 800]		; AES: k_2
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C3·H^6: T0·T1
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 2
-    vpxor       ymm14, ymm11, [rdi + 96]	; C4·H^5: T = A + C1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C4·H^5: T0·T1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 2
-    vpxor       ymm10, ymm10, ymm14		; C5·H^4: LO += it
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 2
-    vpxor       ymm9, ymm9, [rdi + 320]		; C3·H^6: U = A + C2
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 2
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 2
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C3·H^6: U0·U1
-    vbroadcasti128 ymm13, [rdi + 816]		; AES: k_3
-    vpxor       ymm11, ymm11, [rdi + 352]	; C4·H^5: U = A + C2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 3
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C4·H^5: U0·U1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 3
-    vpxor       ymm9, ymm9, ymm11		; C5·H^4: HI += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 3
-    vmovdqu     ymm11, [rbp + 128]		; C5·H^4: C, bytes as in memory
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 3
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 3
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 3
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C5·H^4: A0·A1
-    vbroadcasti128 ymm14, [rdi + 832]		; AES: k_4
-    vpxor       ymm12, ymm12, ymm13		; C6·H^3: S += it
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 4
-    vpxor       ymm13, ymm11, [rdi + 128]	; C5·H^4: T = A + C1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 4
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C5·H^4: T0·T1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 4
-    vpxor       ymm10, ymm10, ymm13		; C6·H^3: LO += it
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 4
-    vpxor       ymm11, ymm11, [rdi + 384]	; C5·H^4: U = A + C2
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 4
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 4
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C5·H^4: U0·U1
-    vbroadcasti128 ymm13, [rdi + 848]		; AES: k_5
-    vpxor       ymm9, ymm9, ymm11		; C6·H^3: HI += it
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 5
-    vmovdqu     ymm11, [rbp + 160]		; C6·H^3: C, bytes as in memory
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 5
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 5
-    vpclmulqdq  ymm14, ymm11, ymm11, 0x10	; C6·H^3: A0·A1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 5
-    vpxor       ymm12, ymm12, ymm14		; C7·H^2: S += it
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 5
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 5
-    vpxor       ymm13, ymm11, [rdi + 160]	; C6·H^3: T = A + C1
-    vbroadcasti128 ymm14, [rdi + 864]		; AES: k_6
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 6
-    vpxor       ymm10, ymm10, ymm13		; C7·H^2: LO += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 6
-    vpxor       ymm11, ymm11, [rdi + 416]	; C6·H^3: U = A + C2
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 6
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C6·H^3: U0·U1
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 6
-    vpxor       ymm9, ymm9, ymm11		; C7·H^2: HI += it
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 6
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 6
-    vmovdqu     ymm11, [rbp + 192]		; C7·H^2: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 880]		; AES: k_7
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 7
-    vpclmulqdq  ymm14, ymm11, ymm11, 0x10	; C7·H^2: A0·A1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 7
-    vpxor       ymm12, ymm12, ymm14		; C8·H^1: S += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 7
-    vpxor       ymm14, ymm11, [rdi + 192]	; C7·H^2: T = A + C1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 7
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C7·H^2: T0·T1
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 7
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 7
-    vpxor       ymm10, ymm10, ymm14		; C8·H^1: LO += it
-    vbroadcasti128 ymm13, [rdi + 896]		; AES: k_8
-    vpxor       ymm11, ymm11, [rdi + 448]	; C7·H^2: U = A + C2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm13		; AES: round 8
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C7·H^2: U0·U1
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 8
-    vpxor       ymm9, ymm9, ymm11		; C8·H^1: HI += it
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 8
-    vmovdqu     ymm11, [rbp + 224]		; C8·H^1: C, bytes as in memory
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 8
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vaesenc     ymm7, ymm7, ymm13		; AES: round 8
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 8
-    vpclmulqdq  ymm13, ymm11, ymm11, 0x10	; C8·H^1: A0·A1
-    vbroadcasti128 ymm14, [rdi + 912]		; AES: k_9
-    vpxor       ymm12, ymm12, ymm13		; C2·H^7: S += it
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm14		; AES: round 9
-    vpxor       ymm13, ymm11, [rdi + 224]	; C8·H^1: T = A + C1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 9
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C8·H^1: T0·T1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 9
-    vpxor       ymm10, ymm10, ymm13		; C2·H^7: LO += it
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 9
-    vpxor       ymm11, ymm11, [rdi + 480]	; C8·H^1: U = A + C2
-    vaesenc     ymm7, ymm7, ymm14		; AES: round 9
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 9
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C8·H^1: U0·U1
-    vbroadcasti128 ymm13, [rdi + 928]		; AES: k_10
-    vpxor       ymm9, ymm9, ymm11		; C2·H^7: HI += it
-    vpxor       ymm11, ymm13, [r9]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm11		; AES: last round: the other text
-    vmovdqu     ymm11, [rbp]			; C1·H^8: C, bytes as in memory
-    vmovdqu     [rbp + 256], ymm1		; AES: written
-    vpshufb     ymm1, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm11, ymm13, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm11		; AES: last round: the other text
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: A = X + C
-    vmovdqu     [rbp + 288], ymm2		; AES: written
-    vmovdqu     ymm1, [rbp + 32]		; C2·H^7: C, bytes as in memory
-    vpxor       ymm2, ymm13, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vmovdqu     [rbp + 320], ymm2		; AES: written
-    vpclmulqdq  ymm2, ymm1, ymm1, 0x10		; C2·H^7: A0·A1
-    vpxor       ymm3, ymm13, [r9 + 96]		; AES: k_Nr + text
-    vaesenclast ymm3, ymm4, ymm3		; AES: last round: the other text
-    vpxor       ymm2, ymm12, ymm2		; C1·H^8: S += it
-    vmovdqu     [rbp + 352], ymm3		; AES: written
-    vpxor       ymm3, ymm1, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm4, ymm13, [r9 + 128]		; AES: k_Nr + text
-    vaesenclast ymm4, ymm5, ymm4		; AES: last round: the other text
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: T0·T1
-    vmovdqu     [rbp + 384], ymm4		; AES: written
-    vpxor       ymm3, ymm10, ymm3		; C1·H^8: LO += it
-    vpxor       ymm4, ymm13, [r9 + 160]		; AES: k_Nr + text
-    vaesenclast ymm4, ymm6, ymm4		; AES: last round: the other text
-    vpxor       ymm1, ymm1, [rdi + 288]		; C2·H^7: U = A + C2
-    vmovdqu     [rbp + 416], ymm4		; AES: written
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C2·H^7: U0·U1
-    vpxor       ymm4, ymm13, [r9 + 192]		; AES: k_Nr + text
-    vaesenclast ymm4, ymm7, ymm4		; AES: last round: the other text
-    vpxor       ymm1, ymm9, ymm1		; C1·H^8: HI += it
-    vmovdqu     [rbp + 448], ymm4		; AES: written
-    vpclmulqdq  ymm4, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpxor       ymm5, ymm13, [r9 + 224]		; AES: k_Nr + text
-    vaesenclast ymm5, ymm8, ymm5		; AES: last round: the other text
-    vpxor       ymm2, ymm2, ymm4		; C1·H^8: S += it
-    vmovdqu     [rbp + 480], ymm5		; AES: written
-    vpxor       ymm4, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C1·H^8: T0·T1
-    vpxor       ymm3, ymm3, ymm4		; C1·H^8: LO += it
-    vpxor       ymm0, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: HI += it
-    vpxor       ymm1, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm0, ymm0, ymm2		; reduce: HI += S
-    vpshufd     ymm2, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0		; reduce: + HI
-    vpclmulqdq  ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpxor       ymm0, ymm1, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         r9, 256				; next group
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm7, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vbroadcasti128 ymm9, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm9                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; AES: + k_0
+    vmovdqu     ymm10, [rbp + 64]                   ; C3·H^6: C, bytes as in memory
+    vpxor       ymm7, ymm7, ymm9                    ; AES: + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; AES: + k_0
+    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vbroadcasti128 ymm10, [rdi + 784]               ; AES: k_1
+    vmovdqu     ymm11, [rbp + 96]                   ; C4·H^5: C, bytes as in memory
+    vaesenc     ymm1, ymm1, ymm10                   ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm10                   ; AES: round 1
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vaesenc     ymm3, ymm3, ymm10                   ; AES: round 1
+    vpclmulqdq  ymm12, ymm9, ymm9, 0x10             ; C3·H^6: A0·A1
+    vaesenc     ymm4, ymm4, ymm10                   ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm10                   ; AES: round 1
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C4·H^5: A0·A1
+    vaesenc     ymm6, ymm6, ymm10                   ; AES: round 1
+    vpxor       ymm12, ymm12, ymm13                 ; C5·H^4: S += it
+    vaesenc     ymm7, ymm7, ymm10                   ; AES: round 1
+    vaesenc     ymm8, ymm8, ymm10                   ; AES: round 1
+    vpxor       ymm10, ymm9, [rdi + 64]             ; C3·H^6: T = A + C1
+    vbroadcasti128 ymm13, [rdi + 800]               ; AES: k_2
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C3·H^6: T0·T1
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 2
+    vpxor       ymm14, ymm11, [rdi + 96]            ; C4·H^5: T = A + C1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C4·H^5: T0·T1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 2
+    vpxor       ymm10, ymm10, ymm14                 ; C5·H^4: LO += it
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 2
+    vpxor       ymm9, ymm9, [rdi + 320]             ; C3·H^6: U = A + C2
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 2
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C3·H^6: U0·U1
+    vbroadcasti128 ymm13, [rdi + 816]               ; AES: k_3
+    vpxor       ymm11, ymm11, [rdi + 352]           ; C4·H^5: U = A + C2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 3
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C4·H^5: U0·U1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 3
+    vpxor       ymm9, ymm9, ymm11                   ; C5·H^4: HI += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 3
+    vmovdqu     ymm11, [rbp + 128]                  ; C5·H^4: C, bytes as in memory
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 3
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 3
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 3
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C5·H^4: A0·A1
+    vbroadcasti128 ymm14, [rdi + 832]               ; AES: k_4
+    vpxor       ymm12, ymm12, ymm13                 ; C6·H^3: S += it
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 4
+    vpxor       ymm13, ymm11, [rdi + 128]           ; C5·H^4: T = A + C1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 4
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C5·H^4: T0·T1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 4
+    vpxor       ymm10, ymm10, ymm13                 ; C6·H^3: LO += it
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 4
+    vpxor       ymm11, ymm11, [rdi + 384]           ; C5·H^4: U = A + C2
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 4
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 4
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^4: U0·U1
+    vbroadcasti128 ymm13, [rdi + 848]               ; AES: k_5
+    vpxor       ymm9, ymm9, ymm11                   ; C6·H^3: HI += it
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 5
+    vmovdqu     ymm11, [rbp + 160]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 5
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 5
+    vpclmulqdq  ymm14, ymm11, ymm11, 0x10           ; C6·H^3: A0·A1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 5
+    vpxor       ymm12, ymm12, ymm14                 ; C7·H^2: S += it
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 5
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 5
+    vpxor       ymm13, ymm11, [rdi + 160]           ; C6·H^3: T = A + C1
+    vbroadcasti128 ymm14, [rdi + 864]               ; AES: k_6
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 6
+    vpxor       ymm10, ymm10, ymm13                 ; C7·H^2: LO += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 6
+    vpxor       ymm11, ymm11, [rdi + 416]           ; C6·H^3: U = A + C2
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 6
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C6·H^3: U0·U1
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 6
+    vpxor       ymm9, ymm9, ymm11                   ; C7·H^2: HI += it
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 6
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 6
+    vmovdqu     ymm11, [rbp + 192]                  ; C7·H^2: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 880]               ; AES: k_7
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm14, ymm11, ymm11, 0x10           ; C7·H^2: A0·A1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 7
+    vpxor       ymm12, ymm12, ymm14                 ; C8·H^1: S += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
+    vpxor       ymm14, ymm11, [rdi + 192]           ; C7·H^2: T = A + C1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C7·H^2: T0·T1
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 7
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 7
+    vpxor       ymm10, ymm10, ymm14                 ; C8·H^1: LO += it
+    vbroadcasti128 ymm13, [rdi + 896]               ; AES: k_8
+    vpxor       ymm11, ymm11, [rdi + 448]           ; C7·H^2: U = A + C2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm13                   ; AES: round 8
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^2: U0·U1
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 8
+    vpxor       ymm9, ymm9, ymm11                   ; C8·H^1: HI += it
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 8
+    vmovdqu     ymm11, [rbp + 224]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 8
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vaesenc     ymm7, ymm7, ymm13                   ; AES: round 8
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 8
+    vpclmulqdq  ymm13, ymm11, ymm11, 0x10           ; C8·H^1: A0·A1
+    vbroadcasti128 ymm14, [rdi + 912]               ; AES: k_9
+    vpxor       ymm12, ymm12, ymm13                 ; C2·H^7: S += it
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm14                   ; AES: round 9
+    vpxor       ymm13, ymm11, [rdi + 224]           ; C8·H^1: T = A + C1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C8·H^1: T0·T1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 9
+    vpxor       ymm10, ymm10, ymm13                 ; C2·H^7: LO += it
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 9
+    vpxor       ymm11, ymm11, [rdi + 480]           ; C8·H^1: U = A + C2
+    vaesenc     ymm7, ymm7, ymm14                   ; AES: round 9
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C8·H^1: U0·U1
+    vbroadcasti128 ymm13, [rdi + 928]               ; AES: k_10
+    vpxor       ymm9, ymm9, ymm11                   ; C2·H^7: HI += it
+    vpxor       ymm11, ymm13, [r9]                  ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm11                   ; AES: last round: the other text
+    vmovdqu     ymm11, [rbp]                        ; C1·H^8: C, bytes as in memory
+    vmovdqu     [rbp + 256], ymm1                   ; AES: written
+    vpshufb     ymm1, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm11, ymm13, [r9 + 32]             ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm11                   ; AES: last round: the other text
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: A = X + C
+    vmovdqu     [rbp + 288], ymm2                   ; AES: written
+    vmovdqu     ymm1, [rbp + 32]                    ; C2·H^7: C, bytes as in memory
+    vpxor       ymm2, ymm13, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vmovdqu     [rbp + 320], ymm2                   ; AES: written
+    vpclmulqdq  ymm2, ymm1, ymm1, 0x10              ; C2·H^7: A0·A1
+    vpxor       ymm3, ymm13, [r9 + 96]              ; AES: k_Nr + text
+    vaesenclast ymm3, ymm4, ymm3                    ; AES: last round: the other text
+    vpxor       ymm2, ymm12, ymm2                   ; C1·H^8: S += it
+    vmovdqu     [rbp + 352], ymm3                   ; AES: written
+    vpxor       ymm3, ymm1, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm4, ymm13, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast ymm4, ymm5, ymm4                    ; AES: last round: the other text
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vmovdqu     [rbp + 384], ymm4                   ; AES: written
+    vpxor       ymm3, ymm10, ymm3                   ; C1·H^8: LO += it
+    vpxor       ymm4, ymm13, [r9 + 160]             ; AES: k_Nr + text
+    vaesenclast ymm4, ymm6, ymm4                    ; AES: last round: the other text
+    vpxor       ymm1, ymm1, [rdi + 288]             ; C2·H^7: U = A + C2
+    vmovdqu     [rbp + 416], ymm4                   ; AES: written
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C2·H^7: U0·U1
+    vpxor       ymm4, ymm13, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast ymm4, ymm7, ymm4                    ; AES: last round: the other text
+    vpxor       ymm1, ymm9, ymm1                    ; C1·H^8: HI += it
+    vmovdqu     [rbp + 448], ymm4                   ; AES: written
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpxor       ymm5, ymm13, [r9 + 224]             ; AES: k_Nr + text
+    vaesenclast ymm5, ymm8, ymm5                    ; AES: last round: the other text
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^8: S += it
+    vmovdqu     [rbp + 480], ymm5                   ; AES: written
+    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
+    vpxor       ymm3, ymm3, ymm4                    ; C1·H^8: LO += it
+    vpxor       ymm0, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: HI += S
+    vpshufd     ymm2, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
+    vpclmulqdq  ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         r9, 256                             ; next group
     add         rbp, 256
     sub         rsi, 256
     cmp         rsi, 512
@@ -2891,171 +2891,171 @@ gcm128_avx2_winograd_clmul1_x16_seal:
 .rest:
     mov         r10, rbp
     mov         r11, rsi
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 256
     jb          .fewer
     add         rbp, 256
     sub         rsi, 256
 .fewer:
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
     cmp         rsi, 0x80
     jb          .under_4
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: the next counters
-    vbroadcasti128 ymm6, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm6		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm6		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm6		; AES: + k_0
-    vpxor       ymm5, ymm5, ymm6		; AES: + k_0
-    vbroadcasti128 ymm6, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 1
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 1
-    vbroadcasti128 ymm6, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 2
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 2
-    vbroadcasti128 ymm6, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 3
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 3
-    vbroadcasti128 ymm6, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 4
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 4
-    vbroadcasti128 ymm6, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 5
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 5
-    vbroadcasti128 ymm6, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 6
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 6
-    vbroadcasti128 ymm6, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 7
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 7
-    vbroadcasti128 ymm6, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 8
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 8
-    vbroadcasti128 ymm6, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm6		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm6		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm6		; AES: round 9
-    vaesenc     ymm5, ymm5, ymm6		; AES: round 9
-    vbroadcasti128 ymm6, [rdi + 928]		; AES: k_10
-    vpxor       ymm7, ymm6, [r9]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm7		; AES: last round: the other text
-    vmovdqu     [rbp], ymm2			; AES: written
-    vpxor       ymm2, ymm6, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm2		; AES: written
-    vpxor       ymm2, ymm6, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm4, ymm2		; AES: last round: the other text
-    vmovdqu     [rbp + 64], ymm2		; AES: written
-    vpxor       ymm2, ymm6, [r9 + 96]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm5, ymm2		; AES: last round: the other text
-    vmovdqu     [rbp + 96], ymm2		; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm5, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm6, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm6                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm6                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm6                    ; AES: + k_0
+    vpxor       ymm5, ymm5, ymm6                    ; AES: + k_0
+    vbroadcasti128 ymm6, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 1
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 1
+    vbroadcasti128 ymm6, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 2
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 2
+    vbroadcasti128 ymm6, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 3
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 3
+    vbroadcasti128 ymm6, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 4
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 4
+    vbroadcasti128 ymm6, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 5
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 5
+    vbroadcasti128 ymm6, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 6
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 6
+    vbroadcasti128 ymm6, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 7
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 7
+    vbroadcasti128 ymm6, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 8
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 8
+    vbroadcasti128 ymm6, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm6                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm6                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm6                    ; AES: round 9
+    vaesenc     ymm5, ymm5, ymm6                    ; AES: round 9
+    vbroadcasti128 ymm6, [rdi + 928]                ; AES: k_10
+    vpxor       ymm7, ymm6, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm7                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm4, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm2                    ; AES: written
+    vpxor       ymm2, ymm6, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm5, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm2                    ; AES: written
     add         r9, 0x80
     add         rbp, 0x80
     sub         rsi, 0x80
 .under_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x40
     jb          .under_2
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: the next counters
-    vbroadcasti128 ymm4, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm4		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm4		; AES: + k_0
-    vbroadcasti128 ymm4, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 1
-    vbroadcasti128 ymm4, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 2
-    vbroadcasti128 ymm4, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 3
-    vbroadcasti128 ymm4, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 4
-    vbroadcasti128 ymm4, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 5
-    vbroadcasti128 ymm4, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 6
-    vbroadcasti128 ymm4, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 7
-    vbroadcasti128 ymm4, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 8
-    vbroadcasti128 ymm4, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm4		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm4		; AES: round 9
-    vbroadcasti128 ymm4, [rdi + 928]		; AES: k_10
-    vpxor       ymm5, ymm4, [r9]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm5		; AES: last round: the other text
-    vmovdqu     [rbp], ymm2			; AES: written
-    vpxor       ymm2, ymm4, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm3, ymm2		; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm2		; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm4, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm4                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm4                    ; AES: + k_0
+    vbroadcasti128 ymm4, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 1
+    vbroadcasti128 ymm4, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 2
+    vbroadcasti128 ymm4, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 3
+    vbroadcasti128 ymm4, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 4
+    vbroadcasti128 ymm4, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 5
+    vbroadcasti128 ymm4, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 6
+    vbroadcasti128 ymm4, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 7
+    vbroadcasti128 ymm4, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 8
+    vbroadcasti128 ymm4, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm4                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm4                    ; AES: round 9
+    vbroadcasti128 ymm4, [rdi + 928]                ; AES: k_10
+    vpxor       ymm5, ymm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm5                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
+    vpxor       ymm2, ymm4, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm2, ymm3, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm2                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         rsi, 0x40
 .under_2:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x20
     jb          .under_1
-    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: the next counters
-    vbroadcasti128 ymm3, [rdi + 768]		; AES: k_0
-    vpxor       ymm2, ymm2, ymm3		; AES: + k_0
-    vbroadcasti128 ymm3, [rdi + 784]		; AES: k_1
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 1
-    vbroadcasti128 ymm3, [rdi + 800]		; AES: k_2
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 2
-    vbroadcasti128 ymm3, [rdi + 816]		; AES: k_3
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 3
-    vbroadcasti128 ymm3, [rdi + 832]		; AES: k_4
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 4
-    vbroadcasti128 ymm3, [rdi + 848]		; AES: k_5
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 5
-    vbroadcasti128 ymm3, [rdi + 864]		; AES: k_6
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 6
-    vbroadcasti128 ymm3, [rdi + 880]		; AES: k_7
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 7
-    vbroadcasti128 ymm3, [rdi + 896]		; AES: k_8
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 8
-    vbroadcasti128 ymm3, [rdi + 912]		; AES: k_9
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 9
-    vbroadcasti128 ymm3, [rdi + 928]		; AES: k_10
-    vpxor       ymm3, ymm3, [r9]		; AES: k_Nr + text
-    vaesenclast ymm2, ymm2, ymm3		; AES: last round: the other text
-    vmovdqu     [rbp], ymm2			; AES: written
+    vpshufb     ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm3, ymm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm2, ymm2, ymm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm2                         ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         rsi, 0x20
@@ -3063,285 +3063,285 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     cmp         rsi, 0x00
     je          .written
     cmp         rsi, 0x10
-    jb          .under_block			; AES
-    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm3, [rdi + 768]		; AES: k_0
-    vpxor       xmm2, xmm2, xmm3		; AES: + k_0
-    vmovdqu     xmm3, [rdi + 784]		; AES: k_1
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 1
-    vmovdqu     xmm3, [rdi + 800]		; AES: k_2
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 2
-    vmovdqu     xmm3, [rdi + 816]		; AES: k_3
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 3
-    vmovdqu     xmm3, [rdi + 832]		; AES: k_4
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 4
-    vmovdqu     xmm3, [rdi + 848]		; AES: k_5
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 5
-    vmovdqu     xmm3, [rdi + 864]		; AES: k_6
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 6
-    vmovdqu     xmm3, [rdi + 880]		; AES: k_7
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 7
-    vmovdqu     xmm3, [rdi + 896]		; AES: k_8
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 8
-    vmovdqu     xmm3, [rdi + 912]		; AES: k_9
-    vaesenc     xmm2, xmm2, xmm3		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vmovdqu     xmm3, [r9]			; AES: text, bytes as in memory
-    vmovdqu     xmm4, [rdi + 928]		; AES: k_10
-    vpxor       xmm3, xmm4, xmm3		; AES: k_Nr + text
-    vaesenclast xmm2, xmm2, xmm3		; AES: last round: the other text
-    vmovdqu     [rbp], xmm2			; AES: written
-    add         r9, 0x10			; AES
-    add         rbp, 0x10			; AES
-    sub         rsi, 0x10			; AES
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    jb          .under_block                        ; AES
+    vpshufb     xmm2, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm3, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
+    vmovdqu     xmm3, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
+    vmovdqu     xmm3, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
+    vmovdqu     xmm3, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
+    vmovdqu     xmm3, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
+    vmovdqu     xmm3, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
+    vmovdqu     xmm3, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
+    vmovdqu     xmm3, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
+    vmovdqu     xmm3, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
+    vmovdqu     xmm3, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm3, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm4, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
+    vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm2                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         rsi, 0x10                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
-    je          .written			; AES
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         rsi, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [r9]			; AES: bytes 0..7
-    vmovq       xmm3, [r9 + rsi - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rcx			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [r9]			; AES: bytes 0..3
-    vmovd       xmm3, [r9 + rsi - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rcx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, rsi
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    vmovq       xmm2, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    vmovq       xmm3, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm4, rdx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         rdx, rsi
-    sub         rdx, 0x01			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r - 1
-    vmovq       xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm5, rdx			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm1, xmm2		; AES: last round: the other text
-    vmovq       xmm1, rsi			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm1, xmm1, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm1, xmm3, xmm1		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, rsi                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rcx, rsi
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    vmovq       [rbp], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, rsi
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    vmovd       [rbp], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, rsi
-    and         rcx, 0x02			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x02                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rbp], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rsi, 0x01			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rsi, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rbp], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         r11, 256
     jb          .tail
-    vmovdqu     ymm2, [r10 + 64]		; C3·H^6: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpxor       ymm3, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     ymm5, [r10 + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpxor       ymm6, ymm5, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 352]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     ymm8, [r10 + 128]		; C5·H^4: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vpxor       ymm9, ymm8, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 384]	; C5·H^4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^4: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: S += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^4: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C5·H^4: HI += it
-    vmovdqu     ymm5, [r10 + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vpxor       ymm6, ymm5, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 416]		; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C6·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C6·H^3: S += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C6·H^3: HI += it
-    vmovdqu     ymm8, [r10 + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vpxor       ymm9, ymm8, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 448]	; C7·H^2: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C7·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C7·H^2: HI += it
-    vmovdqu     ymm5, [r10 + 224]		; C8·H^1: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vpxor       ymm6, ymm5, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 480]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C8·H^1: S += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C8·H^1: HI += it
-    vmovdqu     ymm8, [r10 + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vpxor       ymm9, ymm8, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 288]	; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C2·H^7: S += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^7: HI += it
-    vmovdqu     ymm5, [r10]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm0, ymm5, ymm0		; C1·H^8: A = X + C
-    vpxor       ymm5, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm6, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C1·H^8: S += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^8: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^8: HI += it
-    vpxor       ymm0, ymm2, ymm0		; C1·H^8: S += it
-    vpxor       ymm2, ymm3, ymm5		; C1·H^8: LO += it
-    vpxor       ymm3, ymm4, ymm6		; C1·H^8: HI += it
-    vpxor       ymm2, ymm2, ymm0		; reduce: LO += S
-    vpxor       ymm0, ymm3, ymm0		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         r10, 256			; reduce
-    sub         r11, 256			; reduce
+    vmovdqu     ymm2, [r10 + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm5, [r10 + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm8, [r10 + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm5, [r10 + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [r10 + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm5, [r10 + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [r10 + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm5, [r10]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm5, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm6, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: HI += it
+    vpxor       ymm2, ymm2, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         r10, 256                            ; reduce
+    sub         r11, 256                            ; reduce
 .tail:
     cmp         r11, 0x00
-    je          .tag				; reduce
-    lea         rcx, [r11 + 15]			; reduce
-    and         rcx, -16			; reduce
-    lea         rdx, [rdi + 256]		; reduce
-    sub         rdx, rcx			; reduce: H^m
-    vmovdqu     xmm2, [rdx + 512]		; reduce: R_m: the key terms of H^m … H^1
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 256]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    vmovdqu     xmm2, [rdx + 512]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x20
-    jae         .tail_first			; reduce
-    vpxor       xmm3, xmm3, xmm3		; reduce
-    vpxor       xmm4, xmm4, xmm4		; reduce
-    vpxor       xmm5, xmm5, xmm5		; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    vpxor       xmm3, xmm3, xmm3                    ; reduce
+    vpxor       xmm4, xmm4, xmm4                    ; reduce
+    vpxor       xmm5, xmm5, xmm5                    ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu     ymm3, [r10]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm3, ymm0		; C·H^m: A = X + C
-    vpxor       ymm4, ymm0, [rdx]		; C·H^m: T = A + C1
-    vpxor       ymm5, ymm0, [rdx + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rdx, 0x20			; the next powers
-    add         r10, 0x20			; the next blocks
+    vmovdqu     ymm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm3, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm0, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm0, [rdx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rdx, 0x20                           ; the next powers
+    add         r10, 0x20                           ; the next blocks
     sub         r11, 0x20
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x20
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     ymm6, [r10]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm7, ymm6, [rdx]		; C·H^i: T = A + C1
-    vpxor       ymm8, ymm6, [rdx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
-    add         rdx, 0x20			; the next powers
-    add         r10, 0x20			; the next blocks
+    vmovdqu     ymm6, [r10]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         r10, 0x20                           ; the next blocks
     sub         r11, 0x20
     cmp         r11, 0x20
     jae         .tail_block
@@ -3349,83 +3349,83 @@ gcm128_avx2_winograd_clmul1_x16_seal:
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_under16
-    vmovdqu     xmm6, [r10]			; C, bytes as in memory
-    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm6, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm0, [rdx]		; C·H^i: T = A + C1
-    vpxor       xmm7, xmm0, [rdx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm0		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H^i: HI += it
+    vmovdqu     xmm6, [r10]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm6, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm0, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm0, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_under16:
-    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm1, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm1, xmm0, [rdx]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm3, ymm3, ymm0		; C·H: S += it
-    vpxor       ymm4, ymm4, ymm1		; C·H: LO += it
-    vpxor       ymm5, ymm5, ymm6		; C·H: HI += it
+    vpshufb     xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm0                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm1                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm6                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       ymm0, ymm4, ymm3		; reduce: LO += S
-    vpxor       ymm1, ymm5, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm1		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: minus the key terms
+    vpxor       ymm0, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm1, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm1                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: minus the key terms
 .tag:
-    shl         r12, 0x03			; bits
+    shl         r12, 0x03                           ; bits
     vmovq       xmm1, r12
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm2, r8
-    vpunpcklqdq xmm1, xmm1, xmm2		; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm0, xmm1		; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 240]		; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; lengths: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; lengths: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; lengths: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; lengths: LO += S
-    vpxor       xmm0, xmm2, xmm0		; lengths: HI += S
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; lengths: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; lengths: + HI
-    vpxor       xmm0, xmm2, xmm0		; lengths: RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; lengths: minus the key terms
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; lengths: as in memory
-    vmovdqu     xmm1, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm1		; the tag
-    vmovdqu     [rax], xmm0			; tag
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
+    vpxor       xmm1, xmm0, [rdi + 240]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; lengths: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; lengths: minus the key terms
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; lengths: as in memory
+    vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm1                    ; the tag
+    vmovdqu     [rax], xmm0                         ; tag
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x20			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x20                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x20			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -3437,26 +3437,26 @@ global gcm128_avx2_winograd_clmul1_x16_open:function (gcm128_avx2_winograd_clmul
 align 32
 gcm128_avx2_winograd_clmul1_x16_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r14, [rsp + 80]			; len, from the stack
-    mov         r13, [rsp + 88]			; out, from the stack
-    mov         rax, [rsp + 96]			; tag, from the stack
-    mov         r10, [rsp + 104]		; tag_len, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
+    mov         rax, [rsp + 96]                     ; tag, from the stack
+    mov         r10, [rsp + 104]                    ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r11, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
-    mov         r11, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, r11
     ja          .refused
     cmp         r10, 0x04
@@ -3465,41 +3465,41 @@ gcm128_avx2_winograd_clmul1_x16_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm0, [rsi]			; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1		; IV
-    vpor        xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_first_number]	; IV || 1
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
+    vpor        xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
-    vmovdqu     xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; byte_swap
-    vmovdqu     xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]	; fold_q
+    vmovdqu     xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; byte_swap
+    vmovdqu     xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
     vpxor       xmm2, xmm2, xmm2
     mov         rbp, rdx
     cmp         rbp, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm3, [rsi]			; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 752]		; (X + C)·H: minus the key terms
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm3, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, [rdi + 752]             ; (X + C)·H: minus the key terms
+    add         rsi, 0x10                           ; the next block
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .iv_whole
@@ -3510,211 +3510,211 @@ gcm128_avx2_winograd_clmul1_x16_open:
     vpxor       xmm3, xmm3, xmm3
     cmp         rbp, 0x08
     jb          .iv_under8
-    vmovq       xmm3, [rsi]			; bytes 0..7
-    vmovq       xmm4, [rsi + rbp - 8]		; the last 8 bytes
+    vmovq       xmm3, [rsi]                         ; bytes 0..7
+    vmovq       xmm4, [rsi + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     vmovq       xmm5, rbp
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         rbp, 0x04
     jb          .iv_under4
-    vmovd       xmm3, [rsi]			; bytes 0..3
-    vmovd       xmm4, [rsi + rbp - 4]		; the last 4 bytes
+    vmovd       xmm3, [rsi]                         ; bytes 0..3
+    vmovd       xmm4, [rsi + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rbp
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rsi]		; byte 0
+    movzx       r11d, byte [rsi]                    ; byte 0
     vmovq       xmm3, r11
-    movzx       r11d, byte [rsi + rbx]		; byte r >> 1
+    movzx       r11d, byte [rsi + rbx]              ; byte r >> 1
     vmovq       xmm4, r11
     shl         rbx, 0x03
     vmovq       xmm5, rbx
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rbp, 0x01
-    movzx       esi, byte [rsi + rbp]		; byte r - 1
+    movzx       esi, byte [rsi + rbp]               ; byte r - 1
     vmovq       xmm5, rsi
     shl         rbp, 0x03
     vmovq       xmm6, rbp
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm3, xmm3, xmm0		; C_last
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 752]		; (X + C)·H: minus the key terms
+    vpshufb     xmm3, xmm3, xmm0                    ; C_last
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, [rdi + 752]             ; (X + C)·H: minus the key terms
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
-    vpxor       xmm2, xmm2, xmm3		; (X + C)·H
-    vpxor       xmm3, xmm2, [rdi + 240]		; (X + C)·H: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 496]		; (X + C)·H: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; (X + C)·H: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; (X + C)·H: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; (X + C)·H: U0·U1
-    vpxor       xmm3, xmm3, xmm2		; (X + C)·H: LO += S
-    vpxor       xmm2, xmm4, xmm2		; (X + C)·H: HI += S
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10		; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (X + C)·H: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; (X + C)·H: + HI
-    vpxor       xmm1, xmm1, xmm2		; (X + C)·H: RES = fold(LO) + HI
-    vpxor       xmm2, xmm1, [rdi + 752]		; (X + C)·H: minus the key terms
-    vpshufb     xmm0, xmm2, xmm0		; J_0
+    vpxor       xmm2, xmm2, xmm3                    ; (X + C)·H
+    vpxor       xmm3, xmm2, [rdi + 240]             ; (X + C)·H: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 496]             ; (X + C)·H: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; (X + C)·H: LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; (X + C)·H: HI += S
+    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; (X + C)·H: + HI
+    vpxor       xmm1, xmm1, xmm2                    ; (X + C)·H: RES = fold(LO) + HI
+    vpxor       xmm2, xmm1, [rdi + 752]             ; (X + C)·H: minus the key terms
+    vpshufb     xmm0, xmm2, xmm0                    ; J_0
 .iv_ready:
-    vmovdqu     xmm1, [rdi + 768]		; E_K(J_0): k_0
-    vpxor       xmm1, xmm0, xmm1		; E_K(J_0): + k_0
-    vmovdqu     xmm2, [rdi + 784]		; E_K(J_0): k_1
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 1
-    vmovdqu     xmm2, [rdi + 800]		; E_K(J_0): k_2
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 2
-    vmovdqu     xmm2, [rdi + 816]		; E_K(J_0): k_3
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 3
-    vmovdqu     xmm2, [rdi + 832]		; E_K(J_0): k_4
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 4
-    vmovdqu     xmm2, [rdi + 848]		; E_K(J_0): k_5
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 5
-    vmovdqu     xmm2, [rdi + 864]		; E_K(J_0): k_6
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 6
-    vmovdqu     xmm2, [rdi + 880]		; E_K(J_0): k_7
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 7
-    vmovdqu     xmm2, [rdi + 896]		; E_K(J_0): k_8
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 8
-    vmovdqu     xmm2, [rdi + 912]		; E_K(J_0): k_9
-    vaesenc     xmm1, xmm1, xmm2		; E_K(J_0): round 9
-    vmovdqu     xmm2, [rdi + 928]		; E_K(J_0): k_10
-    vaesenclast xmm1, xmm1, xmm2		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm1			; E_K(J_0), put aside
-    vperm2i128  ymm0, ymm0, ymm0, 0x00		; J_0 in every lane
-    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; counter, last word first
-    vpaddd      ymm15, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers_from_1]	; lane l is l blocks ahead
+    vmovdqu     xmm1, [rdi + 768]                   ; E_K(J_0): k_0
+    vpxor       xmm1, xmm0, xmm1                    ; E_K(J_0): + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; E_K(J_0): k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; E_K(J_0): k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; E_K(J_0): k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; E_K(J_0): k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; E_K(J_0): k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; E_K(J_0): k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; E_K(J_0): k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; E_K(J_0): k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; E_K(J_0): k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; E_K(J_0): round 9
+    vmovdqu     xmm2, [rdi + 928]                   ; E_K(J_0): k_10
+    vaesenclast xmm1, xmm1, xmm2                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm1                         ; E_K(J_0), put aside
+    vperm2i128  ymm0, ymm0, ymm0, 0x00              ; J_0 in every lane
+    vpshufb     ymm0, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_lane_numbers_from_1]  ; lane l is l blocks ahead
     vpxor       xmm0, xmm0, xmm0
     mov         rbx, r8
     cmp         rbx, 256
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu     ymm1, [rcx + 64]		; C3·H^6: C, bytes as in memory
-    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpxor       ymm2, ymm1, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm3, ymm1, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: U0·U1
-    vmovdqu     ymm4, [rcx + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpxor       ymm5, ymm4, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 352]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^5: U0·U1
-    vmovdqu     ymm7, [rcx + 128]		; C5·H^4: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vpxor       ymm8, ymm7, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 384]		; C5·H^4: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^4: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C5·H^4: S += it
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^4: HI += it
-    vmovdqu     ymm4, [rcx + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vpxor       ymm5, ymm4, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 416]		; C6·H^3: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C6·H^3: S += it
-    vpxor       ymm2, ymm2, ymm8		; C6·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^3: HI += it
-    vmovdqu     ymm7, [rcx + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vpxor       ymm8, ymm7, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 448]		; C7·H^2: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^2: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C7·H^2: S += it
-    vpxor       ymm2, ymm2, ymm5		; C7·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^2: HI += it
-    vmovdqu     ymm4, [rcx + 224]		; C8·H^1: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vpxor       ymm5, ymm4, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 480]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C8·H^1: S += it
-    vpxor       ymm2, ymm2, ymm8		; C8·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: HI += it
-    vmovdqu     ymm7, [rcx + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vpxor       ymm8, ymm7, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm9, ymm7, [rdi + 288]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^7: U0·U1
-    vpxor       ymm1, ymm1, ymm4		; C2·H^7: S += it
-    vpxor       ymm2, ymm2, ymm5		; C2·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^7: HI += it
-    vmovdqu     ymm4, [rcx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vpxor       ymm0, ymm4, ymm0		; C1·H^8: A = X + C
-    vpxor       ymm4, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm5, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm1, ymm1, ymm7		; C1·H^8: S += it
-    vpxor       ymm2, ymm2, ymm8		; C1·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^8: HI += it
-    vpxor       ymm0, ymm1, ymm0		; C1·H^8: S += it
-    vpxor       ymm1, ymm2, ymm4		; C1·H^8: LO += it
-    vpxor       ymm2, ymm3, ymm5		; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm0		; reduce: LO += S
-    vpxor       ymm0, ymm2, ymm0		; reduce: HI += S
-    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0		; reduce: + HI
-    vpxor       ymm0, ymm2, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    add         rcx, 256			; next group
+    vmovdqu     ymm1, [rcx + 64]                    ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm1, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpxor       ymm2, ymm1, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm3, ymm1, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm4, [rcx + 96]                    ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpxor       ymm5, ymm4, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm7, [rcx + 128]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vpxor       ymm8, ymm7, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 384]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C5·H^4: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: HI += it
+    vmovdqu     ymm4, [rcx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vpxor       ymm5, ymm4, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C6·H^3: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: HI += it
+    vmovdqu     ymm7, [rcx + 192]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vpxor       ymm8, ymm7, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 448]             ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C7·H^2: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: HI += it
+    vmovdqu     ymm4, [rcx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vpxor       ymm5, ymm4, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C8·H^1: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: HI += it
+    vmovdqu     ymm7, [rcx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm7, ymm7, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vpxor       ymm8, ymm7, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm9, ymm7, [rdi + 288]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; C2·H^7: S += it
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: HI += it
+    vmovdqu     ymm4, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vpxor       ymm0, ymm4, ymm0                    ; C1·H^8: A = X + C
+    vpxor       ymm4, ymm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm5, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm1, ymm1, ymm7                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: HI += it
+    vpxor       ymm0, ymm1, ymm0                    ; C1·H^8: S += it
+    vpxor       ymm1, ymm2, ymm4                    ; C1·H^8: LO += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm1, ymm0                    ; reduce: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    add         rcx, 256                            ; next group
     sub         rbx, 256
     cmp         rbx, 256
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_done
     lea         rdx, [rbx + 15]
     and         rdx, -16
     lea         rsi, [rdi + 256]
-    sub         rsi, rdx			; H^m
-    vmovdqu     xmm1, [rsi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rsi, rdx                            ; H^m
+    vmovdqu     xmm1, [rsi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x20
     jae         .aad_first
     vpxor       xmm2, xmm2, xmm2
@@ -3722,34 +3722,34 @@ gcm128_avx2_winograd_clmul1_x16_open:
     vpxor       xmm4, xmm4, xmm4
     jmp         .aad_rest
 .aad_first:
-    vmovdqu     ymm2, [rcx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm2, ymm0		; C·H^m: A = X + C
-    vpxor       ymm3, ymm0, [rsi]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm0, [rsi + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rsi, 0x20			; the next powers
-    add         rcx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [rsi]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [rsi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rsi, 0x20                           ; the next powers
+    add         rcx, 0x20                           ; the next blocks
     sub         rbx, 0x20
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x20
     jb          .aad_after_block
 .aad_block:
-    vmovdqu     ymm5, [rcx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm6, ymm5, [rsi]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [rsi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rsi, 0x20			; the next powers
-    add         rcx, 0x20			; the next blocks
+    vmovdqu     ymm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rsi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rsi, 0x20                           ; the next powers
+    add         rcx, 0x20                           ; the next blocks
     sub         rbx, 0x20
     cmp         rbx, 0x20
     jae         .aad_block
@@ -3759,20 +3759,20 @@ gcm128_avx2_winograd_clmul1_x16_open:
 .aad_rest:
     cmp         rbx, 0x10
     jb          .aad_under16
-    vmovdqu     xmm5, [rcx]			; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm5, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rsi]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [rsi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rsi]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm0, [rsi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x00
     je          .aad_reduce
@@ -3780,66 +3780,66 @@ gcm128_avx2_winograd_clmul1_x16_open:
     vpxor       xmm5, xmm5, xmm5
     cmp         rbx, 0x08
     jb          .aad_under8
-    vmovq       xmm5, [rcx]			; bytes 0..7
-    vmovq       xmm6, [rcx + rbx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rcx]                         ; bytes 0..7
+    vmovq       xmm6, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rbx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    vmovd       xmm5, [rcx]			; bytes 0..3
-    vmovd       xmm6, [rcx + rbx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rcx]                         ; bytes 0..3
+    vmovd       xmm6, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rbx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm5, rdx
-    movzx       edx, byte [rcx + r11]		; byte r >> 1
+    movzx       edx, byte [rcx + r11]               ; byte r >> 1
     vmovq       xmm6, rdx
     shl         r11, 0x03
     vmovq       xmm7, r11
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     vmovq       xmm7, rcx
     shl         rbx, 0x03
     vmovq       xmm8, rbx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm5, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rsi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rsi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rsi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rsi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .aad_reduce:
-    vpxor       ymm0, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: minus the key terms
+    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
 .aad_done:
     mov         r12, r14
     mov         rbp, r13
@@ -3849,225 +3849,225 @@ gcm128_avx2_winograd_clmul1_x16_open:
     jb          .rest
 .groups:
 .group:
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     ymm2, [r9 + 64]			; C3·H^6: C, bytes as in memory
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C3·H^6: C
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vmovdqu     ymm5, [r9 + 96]			; C4·H^5: C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C4·H^5: C
-    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpclmulqdq  ymm7, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: 8 blocks ahead
-    vpclmulqdq  ymm9, ymm5, ymm5, 0x10		; C4·H^5: A0·A1
-    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm10, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]	; AES: 10 blocks ahead
-    vpxor       ymm7, ymm7, ymm9		; C5·H^4: S += it
-    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpxor       ymm10, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpaddd      ymm11, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]	; AES: 12 blocks ahead
-    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C3·H^6: T0·T1
-    vpaddd      ymm12, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]	; AES: 14 blocks ahead
-    vpxor       ymm13, ymm5, [rdi + 96]		; C4·H^5: T = A + C1
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]	; AES: the next counters
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C4·H^5: T0·T1
-    vpxor       ymm10, ymm10, ymm13		; C5·H^4: LO += it
-    vbroadcasti128 ymm13, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm13		; AES: + k_0
-    vpxor       ymm2, ymm2, [rdi + 320]		; C3·H^6: U = A + C2
-    vpxor       ymm3, ymm3, ymm13		; AES: + k_0
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: U0·U1
-    vpxor       ymm4, ymm4, ymm13		; AES: + k_0
-    vpxor       ymm6, ymm6, ymm13		; AES: + k_0
-    vpxor       ymm5, ymm5, [rdi + 352]		; C4·H^5: U = A + C2
-    vpxor       ymm8, ymm8, ymm13		; AES: + k_0
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: U0·U1
-    vpxor       ymm9, ymm9, ymm13		; AES: + k_0
-    vpxor       ymm11, ymm11, ymm13		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: HI += it
-    vpxor       ymm5, ymm12, ymm13		; AES: + k_0
-    vmovdqu     ymm12, [r9 + 128]		; C5·H^4: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 1
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C5·H^4: C
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 1
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C5·H^4: A0·A1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 1
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 1
-    vpxor       ymm7, ymm7, ymm14		; C6·H^3: S += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 1
-    vpxor       ymm14, ymm12, [rdi + 128]	; C5·H^4: T = A + C1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 1
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C5·H^4: T0·T1
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 1
-    vpxor       ymm10, ymm10, ymm14		; C6·H^3: LO += it
-    vbroadcasti128 ymm13, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 2
-    vpxor       ymm12, ymm12, [rdi + 384]	; C5·H^4: U = A + C2
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C5·H^4: U0·U1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 2
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 2
-    vpxor       ymm2, ymm2, ymm12		; C6·H^3: HI += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 2
-    vmovdqu     ymm12, [r9 + 160]		; C6·H^3: C, bytes as in memory
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 2
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 2
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C6·H^3: C
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 2
-    vpclmulqdq  ymm13, ymm12, ymm12, 0x10	; C6·H^3: A0·A1
-    vbroadcasti128 ymm14, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 3
-    vpxor       ymm7, ymm7, ymm13		; C7·H^2: S += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 3
-    vpxor       ymm13, ymm12, [rdi + 160]	; C6·H^3: T = A + C1
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 3
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 3
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 3
-    vpxor       ymm10, ymm10, ymm13		; C7·H^2: LO += it
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 3
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 3
-    vpxor       ymm12, ymm12, [rdi + 416]	; C6·H^3: U = A + C2
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 3
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C6·H^3: U0·U1
-    vbroadcasti128 ymm13, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 4
-    vpxor       ymm2, ymm2, ymm12		; C7·H^2: HI += it
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 4
-    vmovdqu     ymm12, [r9 + 192]		; C7·H^2: C, bytes as in memory
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 4
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 4
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C7·H^2: C
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 4
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C7·H^2: A0·A1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 4
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 4
-    vpxor       ymm7, ymm7, ymm14		; C8·H^1: S += it
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 4
-    vpxor       ymm13, ymm12, [rdi + 192]	; C7·H^2: T = A + C1
-    vbroadcasti128 ymm14, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 5
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C7·H^2: T0·T1
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 5
-    vpxor       ymm10, ymm10, ymm13		; C8·H^1: LO += it
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 5
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 5
-    vpxor       ymm12, ymm12, [rdi + 448]	; C7·H^2: U = A + C2
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 5
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C7·H^2: U0·U1
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 5
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 5
-    vpxor       ymm2, ymm2, ymm12		; C8·H^1: HI += it
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 5
-    vmovdqu     ymm12, [r9 + 224]		; C8·H^1: C, bytes as in memory
-    vbroadcasti128 ymm13, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 6
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C8·H^1: C
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 6
-    vpclmulqdq  ymm14, ymm12, ymm12, 0x10	; C8·H^1: A0·A1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 6
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 6
-    vpxor       ymm7, ymm7, ymm14		; C2·H^7: S += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 6
-    vpxor       ymm14, ymm12, [rdi + 224]	; C8·H^1: T = A + C1
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 6
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 6
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C8·H^1: T0·T1
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 6
-    vpxor       ymm10, ymm10, ymm14		; C2·H^7: LO += it
-    vbroadcasti128 ymm13, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm13		; AES: round 7
-    vpxor       ymm12, ymm12, [rdi + 480]	; C8·H^1: U = A + C2
-    vaesenc     ymm3, ymm3, ymm13		; AES: round 7
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C8·H^1: U0·U1
-    vaesenc     ymm4, ymm4, ymm13		; AES: round 7
-    vaesenc     ymm6, ymm6, ymm13		; AES: round 7
-    vpxor       ymm2, ymm2, ymm12		; C2·H^7: HI += it
-    vaesenc     ymm8, ymm8, ymm13		; AES: round 7
-    vmovdqu     ymm12, [r9]			; C1·H^8: C, bytes as in memory
-    vaesenc     ymm9, ymm9, ymm13		; AES: round 7
-    vaesenc     ymm11, ymm11, ymm13		; AES: round 7
-    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C1·H^8: C
-    vaesenc     ymm5, ymm5, ymm13		; AES: round 7
-    vpxor       ymm0, ymm12, ymm0		; C1·H^8: A = X + C
-    vbroadcasti128 ymm12, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm12		; AES: round 8
-    vmovdqu     ymm13, [r9 + 32]		; C2·H^7: C, bytes as in memory
-    vaesenc     ymm3, ymm3, ymm12		; AES: round 8
-    vpshufb     ymm13, ymm13, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C2·H^7: C
-    vaesenc     ymm4, ymm4, ymm12		; AES: round 8
-    vaesenc     ymm6, ymm6, ymm12		; AES: round 8
-    vpclmulqdq  ymm14, ymm13, ymm13, 0x10	; C2·H^7: A0·A1
-    vaesenc     ymm8, ymm8, ymm12		; AES: round 8
-    vpxor       ymm7, ymm7, ymm14		; C1·H^8: S += it
-    vaesenc     ymm9, ymm9, ymm12		; AES: round 8
-    vaesenc     ymm11, ymm11, ymm12		; AES: round 8
-    vpxor       ymm14, ymm13, [rdi + 32]	; C2·H^7: T = A + C1
-    vaesenc     ymm5, ymm5, ymm12		; AES: round 8
-    vpclmulqdq  ymm12, ymm14, ymm14, 0x10	; C2·H^7: T0·T1
-    vbroadcasti128 ymm14, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm14		; AES: round 9
-    vpxor       ymm10, ymm10, ymm12		; C1·H^8: LO += it
-    vaesenc     ymm3, ymm3, ymm14		; AES: round 9
-    vpxor       ymm12, ymm13, [rdi + 288]	; C2·H^7: U = A + C2
-    vaesenc     ymm4, ymm4, ymm14		; AES: round 9
-    vaesenc     ymm6, ymm6, ymm14		; AES: round 9
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C2·H^7: U0·U1
-    vaesenc     ymm8, ymm8, ymm14		; AES: round 9
-    vpxor       ymm2, ymm2, ymm12		; C1·H^8: HI += it
-    vaesenc     ymm9, ymm9, ymm14		; AES: round 9
-    vaesenc     ymm11, ymm11, ymm14		; AES: round 9
-    vpclmulqdq  ymm12, ymm0, ymm0, 0x10		; C1·H^8: A0·A1
-    vaesenc     ymm5, ymm5, ymm14		; AES: round 9
-    vpxor       ymm7, ymm7, ymm12		; C1·H^8: S += it
-    vbroadcasti128 ymm12, [rdi + 928]		; AES: k_10
-    vpxor       ymm13, ymm12, [r9]		; AES: k_Nr + text
-    vpxor       ymm14, ymm0, [rdi]		; C1·H^8: T = A + C1
-    vaesenclast ymm1, ymm1, ymm13		; AES: last round: the other text
-    vpclmulqdq  ymm13, ymm14, ymm14, 0x10	; C1·H^8: T0·T1
-    vmovdqu     [rbp], ymm1			; AES: written
-    vpxor       ymm1, ymm12, [r9 + 32]		; AES: k_Nr + text
-    vpxor       ymm10, ymm10, ymm13		; C1·H^8: LO += it
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm0, [rdi + 256]		; C1·H^8: U = A + C2
-    vmovdqu     [rbp + 32], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 64]		; AES: k_Nr + text
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; C1·H^8: U0·U1
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm2, ymm0		; C1·H^8: HI += it
-    vmovdqu     [rbp + 64], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 96]		; AES: k_Nr + text
-    vpxor       ymm2, ymm10, ymm7		; reduce: LO += S
-    vaesenclast ymm1, ymm6, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm0, ymm7		; reduce: HI += S
-    vmovdqu     [rbp + 96], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 128]		; AES: k_Nr + text
-    vpshufd     ymm3, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vaesenclast ymm1, ymm8, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm3, ymm0		; reduce: + HI
-    vmovdqu     [rbp + 128], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 160]		; AES: k_Nr + text
-    vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vaesenclast ymm1, ymm9, ymm1		; AES: last round: the other text
-    vpxor       ymm0, ymm2, ymm0		; reduce: RES = fold(LO) + HI
-    vmovdqu     [rbp + 160], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 192]		; AES: k_Nr + text
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vaesenclast ymm1, ymm11, ymm1		; AES: last round: the other text
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vmovdqu     [rbp + 192], ymm1		; AES: written
-    vpxor       ymm1, ymm12, [r9 + 224]		; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 512]		; reduce: minus the key terms
-    vaesenclast ymm1, ymm5, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 224], ymm1		; AES: written
-    add         r9, 256				; next group
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     ymm2, [r9 + 64]                     ; C3·H^6: C, bytes as in memory
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C3·H^6: C
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu     ymm5, [r9 + 96]                     ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C4·H^5: C
+    vpaddd      ymm6, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm6, ymm6, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpclmulqdq  ymm7, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpaddd      ymm8, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  ymm9, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpshufb     ymm8, ymm8, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm10, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_10]  ; AES: 10 blocks ahead
+    vpxor       ymm7, ymm7, ymm9                    ; C5·H^4: S += it
+    vpshufb     ymm9, ymm10, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpxor       ymm10, ymm2, [rdi + 64]             ; C3·H^6: T = A + C1
+    vpaddd      ymm11, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     ymm11, ymm11, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C3·H^6: T0·T1
+    vpaddd      ymm12, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_14]  ; AES: 14 blocks ahead
+    vpxor       ymm13, ymm5, [rdi + 96]             ; C4·H^5: T = A + C1
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_16]  ; AES: the next counters
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C4·H^5: T0·T1
+    vpxor       ymm10, ymm10, ymm13                 ; C5·H^4: LO += it
+    vbroadcasti128 ymm13, [rdi + 768]               ; AES: k_0
+    vpxor       ymm1, ymm1, ymm13                   ; AES: + k_0
+    vpxor       ymm2, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpxor       ymm3, ymm3, ymm13                   ; AES: + k_0
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: U0·U1
+    vpxor       ymm4, ymm4, ymm13                   ; AES: + k_0
+    vpxor       ymm6, ymm6, ymm13                   ; AES: + k_0
+    vpxor       ymm5, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpxor       ymm8, ymm8, ymm13                   ; AES: + k_0
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: U0·U1
+    vpxor       ymm9, ymm9, ymm13                   ; AES: + k_0
+    vpxor       ymm11, ymm11, ymm13                 ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: HI += it
+    vpxor       ymm5, ymm12, ymm13                  ; AES: + k_0
+    vmovdqu     ymm12, [r9 + 128]                   ; C5·H^4: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 784]               ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 1
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C5·H^4: C
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 1
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C5·H^4: A0·A1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 1
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 1
+    vpxor       ymm7, ymm7, ymm14                   ; C6·H^3: S += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 1
+    vpxor       ymm14, ymm12, [rdi + 128]           ; C5·H^4: T = A + C1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 1
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C5·H^4: T0·T1
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 1
+    vpxor       ymm10, ymm10, ymm14                 ; C6·H^3: LO += it
+    vbroadcasti128 ymm13, [rdi + 800]               ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 2
+    vpxor       ymm12, ymm12, [rdi + 384]           ; C5·H^4: U = A + C2
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C5·H^4: U0·U1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 2
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 2
+    vpxor       ymm2, ymm2, ymm12                   ; C6·H^3: HI += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 2
+    vmovdqu     ymm12, [r9 + 160]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 2
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 2
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C6·H^3: C
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 2
+    vpclmulqdq  ymm13, ymm12, ymm12, 0x10           ; C6·H^3: A0·A1
+    vbroadcasti128 ymm14, [rdi + 816]               ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 3
+    vpxor       ymm7, ymm7, ymm13                   ; C7·H^2: S += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 3
+    vpxor       ymm13, ymm12, [rdi + 160]           ; C6·H^3: T = A + C1
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 3
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 3
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 3
+    vpxor       ymm10, ymm10, ymm13                 ; C7·H^2: LO += it
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 3
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 3
+    vpxor       ymm12, ymm12, [rdi + 416]           ; C6·H^3: U = A + C2
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 3
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C6·H^3: U0·U1
+    vbroadcasti128 ymm13, [rdi + 832]               ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 4
+    vpxor       ymm2, ymm2, ymm12                   ; C7·H^2: HI += it
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 4
+    vmovdqu     ymm12, [r9 + 192]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 4
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 4
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C7·H^2: C
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 4
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C7·H^2: A0·A1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 4
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 4
+    vpxor       ymm7, ymm7, ymm14                   ; C8·H^1: S += it
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 4
+    vpxor       ymm13, ymm12, [rdi + 192]           ; C7·H^2: T = A + C1
+    vbroadcasti128 ymm14, [rdi + 848]               ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 5
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C7·H^2: T0·T1
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 5
+    vpxor       ymm10, ymm10, ymm13                 ; C8·H^1: LO += it
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 5
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 5
+    vpxor       ymm12, ymm12, [rdi + 448]           ; C7·H^2: U = A + C2
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 5
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C7·H^2: U0·U1
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 5
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 5
+    vpxor       ymm2, ymm2, ymm12                   ; C8·H^1: HI += it
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 5
+    vmovdqu     ymm12, [r9 + 224]                   ; C8·H^1: C, bytes as in memory
+    vbroadcasti128 ymm13, [rdi + 864]               ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 6
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C8·H^1: C
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 6
+    vpclmulqdq  ymm14, ymm12, ymm12, 0x10           ; C8·H^1: A0·A1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 6
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 6
+    vpxor       ymm7, ymm7, ymm14                   ; C2·H^7: S += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 6
+    vpxor       ymm14, ymm12, [rdi + 224]           ; C8·H^1: T = A + C1
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 6
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 6
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C8·H^1: T0·T1
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 6
+    vpxor       ymm10, ymm10, ymm14                 ; C2·H^7: LO += it
+    vbroadcasti128 ymm13, [rdi + 880]               ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm13                   ; AES: round 7
+    vpxor       ymm12, ymm12, [rdi + 480]           ; C8·H^1: U = A + C2
+    vaesenc     ymm3, ymm3, ymm13                   ; AES: round 7
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C8·H^1: U0·U1
+    vaesenc     ymm4, ymm4, ymm13                   ; AES: round 7
+    vaesenc     ymm6, ymm6, ymm13                   ; AES: round 7
+    vpxor       ymm2, ymm2, ymm12                   ; C2·H^7: HI += it
+    vaesenc     ymm8, ymm8, ymm13                   ; AES: round 7
+    vmovdqu     ymm12, [r9]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     ymm9, ymm9, ymm13                   ; AES: round 7
+    vaesenc     ymm11, ymm11, ymm13                 ; AES: round 7
+    vpshufb     ymm12, ymm12, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C1·H^8: C
+    vaesenc     ymm5, ymm5, ymm13                   ; AES: round 7
+    vpxor       ymm0, ymm12, ymm0                   ; C1·H^8: A = X + C
+    vbroadcasti128 ymm12, [rdi + 896]               ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm12                   ; AES: round 8
+    vmovdqu     ymm13, [r9 + 32]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     ymm3, ymm3, ymm12                   ; AES: round 8
+    vpshufb     ymm13, ymm13, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C2·H^7: C
+    vaesenc     ymm4, ymm4, ymm12                   ; AES: round 8
+    vaesenc     ymm6, ymm6, ymm12                   ; AES: round 8
+    vpclmulqdq  ymm14, ymm13, ymm13, 0x10           ; C2·H^7: A0·A1
+    vaesenc     ymm8, ymm8, ymm12                   ; AES: round 8
+    vpxor       ymm7, ymm7, ymm14                   ; C1·H^8: S += it
+    vaesenc     ymm9, ymm9, ymm12                   ; AES: round 8
+    vaesenc     ymm11, ymm11, ymm12                 ; AES: round 8
+    vpxor       ymm14, ymm13, [rdi + 32]            ; C2·H^7: T = A + C1
+    vaesenc     ymm5, ymm5, ymm12                   ; AES: round 8
+    vpclmulqdq  ymm12, ymm14, ymm14, 0x10           ; C2·H^7: T0·T1
+    vbroadcasti128 ymm14, [rdi + 912]               ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm14                   ; AES: round 9
+    vpxor       ymm10, ymm10, ymm12                 ; C1·H^8: LO += it
+    vaesenc     ymm3, ymm3, ymm14                   ; AES: round 9
+    vpxor       ymm12, ymm13, [rdi + 288]           ; C2·H^7: U = A + C2
+    vaesenc     ymm4, ymm4, ymm14                   ; AES: round 9
+    vaesenc     ymm6, ymm6, ymm14                   ; AES: round 9
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C2·H^7: U0·U1
+    vaesenc     ymm8, ymm8, ymm14                   ; AES: round 9
+    vpxor       ymm2, ymm2, ymm12                   ; C1·H^8: HI += it
+    vaesenc     ymm9, ymm9, ymm14                   ; AES: round 9
+    vaesenc     ymm11, ymm11, ymm14                 ; AES: round 9
+    vpclmulqdq  ymm12, ymm0, ymm0, 0x10             ; C1·H^8: A0·A1
+    vaesenc     ymm5, ymm5, ymm14                   ; AES: round 9
+    vpxor       ymm7, ymm7, ymm12                   ; C1·H^8: S += it
+    vbroadcasti128 ymm12, [rdi + 928]               ; AES: k_10
+    vpxor       ymm13, ymm12, [r9]                  ; AES: k_Nr + text
+    vpxor       ymm14, ymm0, [rdi]                  ; C1·H^8: T = A + C1
+    vaesenclast ymm1, ymm1, ymm13                   ; AES: last round: the other text
+    vpclmulqdq  ymm13, ymm14, ymm14, 0x10           ; C1·H^8: T0·T1
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 32]              ; AES: k_Nr + text
+    vpxor       ymm10, ymm10, ymm13                 ; C1·H^8: LO += it
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm0, [rdi + 256]             ; C1·H^8: U = A + C2
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; C1·H^8: U0·U1
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm2, ymm0                    ; C1·H^8: HI += it
+    vmovdqu     [rbp + 64], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 96]              ; AES: k_Nr + text
+    vpxor       ymm2, ymm10, ymm7                   ; reduce: LO += S
+    vaesenclast ymm1, ymm6, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm0, ymm7                    ; reduce: HI += S
+    vmovdqu     [rbp + 96], ymm1                    ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 128]             ; AES: k_Nr + text
+    vpshufd     ymm3, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast ymm1, ymm8, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: + HI
+    vmovdqu     [rbp + 128], ymm1                   ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 160]             ; AES: k_Nr + text
+    vpclmulqdq  ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vaesenclast ymm1, ymm9, ymm1                    ; AES: last round: the other text
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: RES = fold(LO) + HI
+    vmovdqu     [rbp + 160], ymm1                   ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 192]             ; AES: k_Nr + text
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vaesenclast ymm1, ymm11, ymm1                   ; AES: last round: the other text
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vmovdqu     [rbp + 192], ymm1                   ; AES: written
+    vpxor       ymm1, ymm12, [r9 + 224]             ; AES: k_Nr + text
+    vpxor       xmm0, xmm0, [rdi + 512]             ; reduce: minus the key terms
+    vaesenclast ymm1, ymm5, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 224], ymm1                   ; AES: written
+    add         r9, 256                             ; next group
     add         rbp, 256
     sub         r12, 256
     cmp         r12, 256
@@ -4081,8 +4081,8 @@ gcm128_avx2_winograd_clmul1_x16_open:
     lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 256]
-    sub         rdx, rcx			; H^m
-    vmovdqu     xmm1, [rdx + 512]		; R_m: the key terms of H^m … H^1
+    sub         rdx, rcx                            ; H^m
+    vmovdqu     xmm1, [rdx + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x20
     jae         .tail_first
     vpxor       xmm2, xmm2, xmm2
@@ -4090,506 +4090,506 @@ gcm128_avx2_winograd_clmul1_x16_open:
     vpxor       xmm4, xmm4, xmm4
     jmp         .tail_rest
 .tail_first:
-    vmovdqu     ymm2, [rsi]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^m: C
-    vpxor       ymm0, ymm2, ymm0		; C·H^m: A = X + C
-    vpxor       ymm3, ymm0, [rdx]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm0, [rdx + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm0, ymm0, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm0, xmm0, xmm0		; C·H^m: X counts once
-    add         rdx, 0x20			; the next powers
-    add         rsi, 0x20			; the next blocks
+    vmovdqu     ymm2, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^m: C
+    vpxor       ymm0, ymm2, ymm0                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm0, [rdx]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm0, [rdx + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm0, ymm0, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    add         rdx, 0x20                           ; the next powers
+    add         rsi, 0x20                           ; the next blocks
     sub         rbx, 0x20
     cmp         rbx, 0x20
     jb          .tail_after_block
 .tail_block:
-    vmovdqu     ymm5, [rsi]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C·H^i: C
-    vpxor       ymm6, ymm5, [rdx]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [rdx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rdx, 0x20			; the next powers
-    add         rsi, 0x20			; the next blocks
+    vmovdqu     ymm5, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C·H^i: C
+    vpxor       ymm6, ymm5, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rdx, 0x20                           ; the next powers
+    add         rsi, 0x20                           ; the next blocks
     sub         rbx, 0x20
     cmp         rbx, 0x20
     jae         .tail_block
 .tail_after_block:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     cmp         rbx, 0x10
     jb          .tail_under16
-    vmovdqu     xmm5, [rsi]			; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C
-    vpxor       xmm0, xmm5, xmm0		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rdx]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C
+    vpxor       xmm0, xmm5, xmm0                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rdx]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm0, xmm0, xmm0
-    add         rdx, 0x10			; the next powers
-    add         rsi, 0x10			; the next blocks
+    add         rdx, 0x10                           ; the next powers
+    add         rsi, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_under16:
     vpxor       xmm5, xmm5, xmm5
     cmp         rbx, 0x08
     jb          .tail_under8
-    vmovq       xmm5, [rsi]			; bytes 0..7
-    vmovq       xmm6, [rsi + rbx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rsi]                         ; bytes 0..7
+    vmovq       xmm6, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rbx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .tail_under4
-    vmovd       xmm5, [rsi]			; bytes 0..3
-    vmovd       xmm6, [rsi + rbx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rsi]                         ; bytes 0..3
+    vmovd       xmm6, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rbx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       ecx, byte [rsi]			; byte 0
+    movzx       ecx, byte [rsi]                     ; byte 0
     vmovq       xmm5, rcx
-    movzx       ecx, byte [rsi + r11]		; byte r >> 1
+    movzx       ecx, byte [rsi + r11]               ; byte r >> 1
     vmovq       xmm6, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         r11, 0x03
     vmovq       xmm7, r11
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rsi + rbx]		; byte r - 1
+    movzx       ecx, byte [rsi + rbx]               ; byte r - 1
     vmovq       xmm7, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rbx, 0x03
     vmovq       xmm8, rbx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    mov         ecx, 0x00			; no byte stays
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .tail_padded:
-    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; C_last
-    vpxor       xmm0, xmm5, xmm0		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm0, [rdx]		; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm0		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; C_last
+    vpxor       xmm0, xmm5, xmm0                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm0, [rdx]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm0, [rdx + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm0                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .tail_reduce:
-    vpxor       ymm0, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm0, ymm2		; reduce: + HI
-    vpxor       ymm0, ymm3, ymm0		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm0, xmm0, xmm2		; reduce: add up the lanes
-    vpxor       xmm0, xmm0, xmm1		; reduce: minus the key terms
-    vpxor       xmm1, xmm1, xmm1		; reduce
+    vpxor       ymm0, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm0, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+    vpxor       ymm0, ymm3, ymm0                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm0, xmm0, xmm1                    ; reduce: minus the key terms
+    vpxor       xmm1, xmm1, xmm1                    ; reduce
     cmp         r12, 0x00
-    je          .written			; reduce
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x80
-    jb          .under_4			; reduce
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: 4 blocks ahead
-    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]	; AES: 6 blocks ahead
-    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]	; AES: the next counters
-    vbroadcasti128 ymm5, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm5		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm5		; AES: + k_0
-    vpxor       ymm3, ymm3, ymm5		; AES: + k_0
-    vpxor       ymm4, ymm4, ymm5		; AES: + k_0
-    vbroadcasti128 ymm5, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 1
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 1
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 1
-    vbroadcasti128 ymm5, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 2
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 2
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 2
-    vbroadcasti128 ymm5, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 3
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 3
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 3
-    vbroadcasti128 ymm5, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 4
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 4
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 4
-    vbroadcasti128 ymm5, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 5
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 5
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 5
-    vbroadcasti128 ymm5, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 6
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 6
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 6
-    vbroadcasti128 ymm5, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 7
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 7
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 7
-    vbroadcasti128 ymm5, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 8
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 8
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 8
-    vbroadcasti128 ymm5, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm5		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm5		; AES: round 9
-    vaesenc     ymm3, ymm3, ymm5		; AES: round 9
-    vaesenc     ymm4, ymm4, ymm5		; AES: round 9
-    vbroadcasti128 ymm5, [rdi + 928]		; AES: k_10
-    vpxor       ymm6, ymm5, [r9]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm6		; AES: last round: the other text
-    vmovdqu     [rbp], ymm1			; AES: written
-    vpxor       ymm1, ymm5, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm1		; AES: written
-    vpxor       ymm1, ymm5, [r9 + 64]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm3, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 64], ymm1		; AES: written
-    vpxor       ymm1, ymm5, [r9 + 96]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm4, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 96], ymm1		; AES: written
+    jb          .under_4                            ; reduce
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm3, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     ymm3, ymm3, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm4, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_6]  ; AES: 6 blocks ahead
+    vpshufb     ymm4, ymm4, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_8]  ; AES: the next counters
+    vbroadcasti128 ymm5, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm5                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm5                    ; AES: + k_0
+    vpxor       ymm3, ymm3, ymm5                    ; AES: + k_0
+    vpxor       ymm4, ymm4, ymm5                    ; AES: + k_0
+    vbroadcasti128 ymm5, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 1
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 1
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 1
+    vbroadcasti128 ymm5, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 2
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 2
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 2
+    vbroadcasti128 ymm5, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 3
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 3
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 3
+    vbroadcasti128 ymm5, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 4
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 4
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 4
+    vbroadcasti128 ymm5, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 5
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 5
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 5
+    vbroadcasti128 ymm5, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 6
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 6
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 6
+    vbroadcasti128 ymm5, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 7
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 7
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 7
+    vbroadcasti128 ymm5, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 8
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 8
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 8
+    vbroadcasti128 ymm5, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm5                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm5                    ; AES: round 9
+    vaesenc     ymm3, ymm3, ymm5                    ; AES: round 9
+    vaesenc     ymm4, ymm4, ymm5                    ; AES: round 9
+    vbroadcasti128 ymm5, [rdi + 928]                ; AES: k_10
+    vpxor       ymm6, ymm5, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm6                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm3, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 64], ymm1                    ; AES: written
+    vpxor       ymm1, ymm5, [r9 + 96]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm4, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 96], ymm1                    ; AES: written
     add         r9, 0x80
     add         rbp, 0x80
     sub         r12, 0x80
 .under_4:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x40
     jb          .under_2
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: 2 blocks ahead
-    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]	; AES: the next counters
-    vbroadcasti128 ymm3, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm3		; AES: + k_0
-    vpxor       ymm2, ymm2, ymm3		; AES: + k_0
-    vbroadcasti128 ymm3, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 1
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 1
-    vbroadcasti128 ymm3, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 2
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 2
-    vbroadcasti128 ymm3, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 3
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 3
-    vbroadcasti128 ymm3, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 4
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 4
-    vbroadcasti128 ymm3, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 5
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 5
-    vbroadcasti128 ymm3, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 6
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 6
-    vbroadcasti128 ymm3, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 7
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 7
-    vbroadcasti128 ymm3, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 8
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 8
-    vbroadcasti128 ymm3, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm3		; AES: round 9
-    vaesenc     ymm2, ymm2, ymm3		; AES: round 9
-    vbroadcasti128 ymm3, [rdi + 928]		; AES: k_10
-    vpxor       ymm4, ymm3, [r9]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm4		; AES: last round: the other text
-    vmovdqu     [rbp], ymm1			; AES: written
-    vpxor       ymm1, ymm3, [r9 + 32]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm2, ymm1		; AES: last round: the other text
-    vmovdqu     [rbp + 32], ymm1		; AES: written
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm2, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: 2 blocks ahead
+    vpshufb     ymm2, ymm2, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_4]  ; AES: the next counters
+    vbroadcasti128 ymm3, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm3                    ; AES: + k_0
+    vpxor       ymm2, ymm2, ymm3                    ; AES: + k_0
+    vbroadcasti128 ymm3, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 1
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 1
+    vbroadcasti128 ymm3, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 2
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 2
+    vbroadcasti128 ymm3, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 3
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 3
+    vbroadcasti128 ymm3, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 4
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 4
+    vbroadcasti128 ymm3, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 5
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 5
+    vbroadcasti128 ymm3, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 6
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 6
+    vbroadcasti128 ymm3, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 7
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 7
+    vbroadcasti128 ymm3, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 8
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 8
+    vbroadcasti128 ymm3, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm3                    ; AES: round 9
+    vaesenc     ymm2, ymm2, ymm3                    ; AES: round 9
+    vbroadcasti128 ymm3, [rdi + 928]                ; AES: k_10
+    vpxor       ymm4, ymm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm4                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
+    vpxor       ymm1, ymm3, [r9 + 32]               ; AES: k_Nr + text
+    vaesenclast ymm1, ymm2, ymm1                    ; AES: last round: the other text
+    vmovdqu     [rbp + 32], ymm1                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         r12, 0x40
 .under_2:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x20
     jb          .under_1
-    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]	; AES: the next counters
-    vbroadcasti128 ymm2, [rdi + 768]		; AES: k_0
-    vpxor       ymm1, ymm1, ymm2		; AES: + k_0
-    vbroadcasti128 ymm2, [rdi + 784]		; AES: k_1
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 1
-    vbroadcasti128 ymm2, [rdi + 800]		; AES: k_2
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 2
-    vbroadcasti128 ymm2, [rdi + 816]		; AES: k_3
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 3
-    vbroadcasti128 ymm2, [rdi + 832]		; AES: k_4
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 4
-    vbroadcasti128 ymm2, [rdi + 848]		; AES: k_5
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 5
-    vbroadcasti128 ymm2, [rdi + 864]		; AES: k_6
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 6
-    vbroadcasti128 ymm2, [rdi + 880]		; AES: k_7
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 7
-    vbroadcasti128 ymm2, [rdi + 896]		; AES: k_8
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 8
-    vbroadcasti128 ymm2, [rdi + 912]		; AES: k_9
-    vaesenc     ymm1, ymm1, ymm2		; AES: round 9
-    vbroadcasti128 ymm2, [rdi + 928]		; AES: k_10
-    vpxor       ymm2, ymm2, [r9]		; AES: k_Nr + text
-    vaesenclast ymm1, ymm1, ymm2		; AES: last round: the other text
-    vmovdqu     [rbp], ymm1			; AES: written
+    vpshufb     ymm1, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_blocks_2]  ; AES: the next counters
+    vbroadcasti128 ymm2, [rdi + 768]                ; AES: k_0
+    vpxor       ymm1, ymm1, ymm2                    ; AES: + k_0
+    vbroadcasti128 ymm2, [rdi + 784]                ; AES: k_1
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 1
+    vbroadcasti128 ymm2, [rdi + 800]                ; AES: k_2
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 2
+    vbroadcasti128 ymm2, [rdi + 816]                ; AES: k_3
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 3
+    vbroadcasti128 ymm2, [rdi + 832]                ; AES: k_4
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 4
+    vbroadcasti128 ymm2, [rdi + 848]                ; AES: k_5
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 5
+    vbroadcasti128 ymm2, [rdi + 864]                ; AES: k_6
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 6
+    vbroadcasti128 ymm2, [rdi + 880]                ; AES: k_7
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 7
+    vbroadcasti128 ymm2, [rdi + 896]                ; AES: k_8
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 8
+    vbroadcasti128 ymm2, [rdi + 912]                ; AES: k_9
+    vaesenc     ymm1, ymm1, ymm2                    ; AES: round 9
+    vbroadcasti128 ymm2, [rdi + 928]                ; AES: k_10
+    vpxor       ymm2, ymm2, [r9]                    ; AES: k_Nr + text
+    vaesenclast ymm1, ymm1, ymm2                    ; AES: last round: the other text
+    vmovdqu     [rbp], ymm1                         ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         r12, 0x20
 .under_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .written
     cmp         r12, 0x10
-    jb          .under_block			; AES
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]	; AES: the next counters
-    vmovdqu     xmm2, [r9]			; AES: text, bytes as in memory
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm1, xmm1, xmm2		; AES: last round: the other text
-    vmovdqu     [rbp], xmm1			; AES: written
-    add         r9, 0x10			; AES
-    add         rbp, 0x10			; AES
-    sub         r12, 0x10			; AES
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    jb          .under_block                        ; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpaddd      ymm15, ymm15, [rel gcm128_avx2_winograd_clmul1_x16_one]  ; AES: the next counters
+    vmovdqu     xmm2, [r9]                          ; AES: text, bytes as in memory
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm1, xmm1, xmm2                    ; AES: last round: the other text
+    vmovdqu     [rbp], xmm1                         ; AES: written
+    add         r9, 0x10                            ; AES
+    add         rbp, 0x10                           ; AES
+    sub         r12, 0x10                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .written			; AES
+    je          .written                            ; AES
 .under_block:
-    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; AES: counter block
-    vmovdqu     xmm2, [rdi + 768]		; AES: k_0
-    vpxor       xmm1, xmm1, xmm2		; AES: + k_0
-    vmovdqu     xmm2, [rdi + 784]		; AES: k_1
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 1
-    vmovdqu     xmm2, [rdi + 800]		; AES: k_2
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 2
-    vmovdqu     xmm2, [rdi + 816]		; AES: k_3
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 3
-    vmovdqu     xmm2, [rdi + 832]		; AES: k_4
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 4
-    vmovdqu     xmm2, [rdi + 848]		; AES: k_5
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 5
-    vmovdqu     xmm2, [rdi + 864]		; AES: k_6
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 6
-    vmovdqu     xmm2, [rdi + 880]		; AES: k_7
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 7
-    vmovdqu     xmm2, [rdi + 896]		; AES: k_8
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 8
-    vmovdqu     xmm2, [rdi + 912]		; AES: k_9
-    vaesenc     xmm1, xmm1, xmm2		; AES: round 9
-    vpxor       xmm2, xmm2, xmm2		; AES
+    vpshufb     xmm1, xmm15, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; AES: counter block
+    vmovdqu     xmm2, [rdi + 768]                   ; AES: k_0
+    vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
+    vmovdqu     xmm2, [rdi + 784]                   ; AES: k_1
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
+    vmovdqu     xmm2, [rdi + 800]                   ; AES: k_2
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
+    vmovdqu     xmm2, [rdi + 816]                   ; AES: k_3
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
+    vmovdqu     xmm2, [rdi + 832]                   ; AES: k_4
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
+    vmovdqu     xmm2, [rdi + 848]                   ; AES: k_5
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
+    vmovdqu     xmm2, [rdi + 864]                   ; AES: k_6
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
+    vmovdqu     xmm2, [rdi + 880]                   ; AES: k_7
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
+    vmovdqu     xmm2, [rdi + 896]                   ; AES: k_8
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
+    vmovdqu     xmm2, [rdi + 912]                   ; AES: k_9
+    vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
+    vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r12, 0x08
-    jb          .under8				; AES
-    vmovq       xmm2, [r9]			; AES: bytes 0..7
-    vmovq       xmm3, [r9 + r12 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    vmovq       xmm2, [r9]                          ; AES: bytes 0..7
+    vmovq       xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    vmovq       xmm4, rcx			; AES
-    vpsrlq      xmm3, xmm3, xmm4		; AES: 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; AES: and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
-    jb          .under4				; AES
-    vmovd       xmm2, [r9]			; AES: bytes 0..3
-    vmovd       xmm3, [r9 + r12 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    vmovd       xmm2, [r9]                          ; AES: bytes 0..3
+    vmovd       xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    vmovq       xmm4, rcx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
-    vpor        xmm2, xmm2, xmm3		; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    vmovq       xmm4, rcx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
+    vpor        xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, r12
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    vmovq       xmm2, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    vmovq       xmm3, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm4, rdx			; AES
-    vpsllq      xmm3, xmm3, xmm4		; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    vmovq       xmm2, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    vmovq       xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm4, rdx                           ; AES
+    vpsllq      xmm3, xmm3, xmm4                    ; AES: into place
     mov         rdx, r12
-    sub         rdx, 0x01			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r - 1
-    vmovq       xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    vmovq       xmm5, rdx			; AES
-    vpsllq      xmm4, xmm4, xmm5		; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    vpor        xmm2, xmm2, xmm3		; AES
-    vpor        xmm2, xmm2, xmm4		; AES: C_last, zero-padded
+    sub         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r - 1
+    vmovq       xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    vmovq       xmm5, rdx                           ; AES
+    vpsllq      xmm4, xmm4, xmm5                    ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpor        xmm2, xmm2, xmm3                    ; AES
+    vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 928]		; AES: k_10
-    vpxor       xmm2, xmm3, xmm2		; AES: k_Nr + text
-    vaesenclast xmm3, xmm1, xmm2		; AES: last round: the other text
-    vmovq       xmm1, r12			; AES
-    vpxor       xmm2, xmm2, xmm2		; AES
-    vpshufb     xmm1, xmm1, xmm2		; AES: r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]	; AES: ones in bytes 0..r-1
-    vpand       xmm1, xmm3, xmm1		; AES: zero-padded
+    vmovdqu     xmm3, [rdi + 928]                   ; AES: k_10
+    vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
+    vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
+    vmovq       xmm1, r12                           ; AES
+    vpxor       xmm2, xmm2, xmm2                    ; AES
+    vpshufb     xmm1, xmm1, xmm2                    ; AES: r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]  ; AES: ones in bytes 0..r-1
+    vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rcx, r12
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    vmovq       [rbp], xmm3			; AES: 8 of its bytes
-    vpsrldq     xmm3, xmm3, 0x08		; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
+    vpsrldq     xmm3, xmm3, 0x08                    ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, r12
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    vmovd       [rbp], xmm3			; AES: 4 of its bytes
-    vpsrldq     xmm3, xmm3, 0x04		; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
+    vpsrldq     xmm3, xmm3, 0x04                    ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, r12
-    and         rcx, 0x02			; AES
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x02                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    vpextrw     word [rbp], xmm3, 0x00		; AES: 2 of its bytes
-    vpsrldq     xmm3, xmm3, 0x02		; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
+    vpsrldq     xmm3, xmm3, 0x02                    ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r12, 0x01			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .stored_1			; AES
-    vpextrb     byte [rbp], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
 .tag:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     vmovq       xmm1, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm2, r8
-    vpunpcklqdq xmm1, xmm1, xmm2		; bits of both lengths, bytes reversed
-    vpxor       xmm0, xmm0, xmm1		; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 240]		; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; lengths: A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; lengths: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; lengths: U0·U1
-    vpxor       xmm1, xmm1, xmm0		; lengths: LO += S
-    vpxor       xmm0, xmm2, xmm0		; lengths: HI += S
-    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10	; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; lengths: (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; lengths: + HI
-    vpxor       xmm0, xmm2, xmm0		; lengths: RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; lengths: minus the key terms
-    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]	; lengths: as in memory
-    vmovdqu     xmm1, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm1		; the tag
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
+    vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
+    vpxor       xmm1, xmm0, [rdi + 240]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; lengths: U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
+    vpclmulqdq  xmm2, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_fold_q], 0x10  ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
+    vpxor       xmm0, xmm2, xmm0                    ; lengths: RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; lengths: minus the key terms
+    vpshufb     xmm0, xmm0, [rel gcm128_avx2_winograd_clmul1_x16_byte_swap]  ; lengths: as in memory
+    vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm1                    ; the tag
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    vmovq       xmm1, [rax]			; bytes 0..7
-    vmovq       xmm2, [rax + r10 - 8]		; the last 8 bytes
+    vmovq       xmm1, [rax]                         ; bytes 0..7
+    vmovq       xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     vmovq       xmm3, rax
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .truncated
 .four:
-    vmovd       xmm1, [rax]			; the given tag
+    vmovd       xmm1, [rax]                         ; the given tag
 .truncated:
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vpxor       xmm0, xmm0, xmm1                    ; differences
     vmovq       xmm1, r10
     vpxor       xmm2, xmm2, xmm2
-    vpshufb     xmm1, xmm1, xmm2		; r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]	; ones in bytes 0..r-1
-    vpand       xmm0, xmm0, xmm1		; zero-padded
+    vpshufb     xmm1, xmm1, xmm2                    ; r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm128_avx2_winograd_clmul1_x16_positions]  ; ones in bytes 0..r-1
+    vpand       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .compare
 .whole:
-    vmovdqu     xmm1, [rax]			; the given tag
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vmovdqu     xmm1, [rax]                         ; the given tag
+    vpxor       xmm0, xmm0, xmm1                    ; differences
 .compare:
     vpshufd     xmm1, xmm0, 0x4e
-    vpor        xmm0, xmm0, xmm1		; all differences
+    vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r13], xmm0			; zeros
+    vmovdqu     [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -4600,55 +4600,55 @@ gcm128_avx2_winograd_clmul1_x16_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r13], xmm0			; zeros
+    vmovq       [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r13], xmm0			; zeros
+    vmovd       [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r13], xmm0, 0x00		; zeros
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r13], xmm0, 0x00		; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

@@ -85,69 +85,69 @@ global gcm_avx2_winograd_clmul1_x16_compact_init:function (gcm_avx2_winograd_clm
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_init:
     endbr64
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_rotated_word_3]	; rotated_word_3
-    vmovdqu     xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_word_3]	; word_3
+    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_rotated_word_3]  ; rotated_word_3
+    vmovdqu     xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_word_3]  ; word_3
     mov         r8, rdi
     lea         rax, [rel gcm_avx2_winograd_clmul1_x16_compact_rcons]
     mov         ecx, 0x00
-    vmovdqu     xmm3, [rsi]			; k_0
+    vmovdqu     xmm3, [rsi]                         ; k_0
     cmp         rdx, 0x18
     je          .middle
     cmp         rdx, 0x20
     jae         .longest
 .shortest:
     vperm2i128  ymm1, ymm3, ymm3, 0x00
-    vmovdqu     [r8 + 864], ymm1		; k_i
+    vmovdqu     [r8 + 864], ymm1                    ; k_i
     add         r8, 0x20
-    vpshufb     xmm1, xmm3, xmm0		; RotWord
-    vaesenclast xmm1, xmm1, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm1, xmm3, xmm0                    ; RotWord
+    vaesenclast xmm1, xmm1, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxor       xmm2, xmm3, xmm2		; w_i + w_(i-1)
+    vpxor       xmm2, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm3		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm2, xmm1		; the next words
+    vpxor       xmm2, xmm2, xmm3                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm2, xmm1                    ; the next words
     add         rcx, 0x10
     cmp         rcx, 0xa0
     jb          .shortest
 .after_shortest:
     jmp         .last
 .middle:
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_rotated_word_1]	; rotated_word_1
-    vmovdqu     xmm2, [rsi + 8]			; words 2 … 5
-    vpsrldq     xmm2, xmm2, 0x08		; words 4 and 5
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_rotated_word_1]  ; rotated_word_1
+    vmovdqu     xmm2, [rsi + 8]                     ; words 2 … 5
+    vpsrldq     xmm2, xmm2, 0x08                    ; words 4 and 5
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .two_steps:
     vperm2i128  ymm4, ymm3, ymm3, 0x00
-    vmovdqu     [r8 + 864], ymm4		; k_i
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx]		; SubWord + Rcon
+    vmovdqu     [r8 + 864], ymm4                    ; k_i
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpunpcklqdq xmm4, xmm2, xmm3		; two words of either step
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpunpcklqdq xmm4, xmm2, xmm3                    ; two words of either step
     vperm2i128  ymm4, ymm4, ymm4, 0x00
-    vmovdqu     [r8 + 896], ymm4		; k_i
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vmovdqu     [r8 + 896], ymm4                    ; k_i
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpslldq     xmm5, xmm2, 0x04
     vpxor       xmm2, xmm2, xmm5
-    vpxor       xmm2, xmm2, xmm4		; the next two words
+    vpxor       xmm2, xmm2, xmm4                    ; the next two words
     vpshufd     xmm4, xmm3, 0x4e
-    vpunpcklqdq xmm4, xmm4, xmm2		; the last four words
+    vpunpcklqdq xmm4, xmm4, xmm2                    ; the last four words
     vperm2i128  ymm4, ymm4, ymm4, 0x00
-    vmovdqu     [r8 + 928], ymm4		; k_i
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx + 16]	; SubWord + Rcon
+    vmovdqu     [r8 + 928], ymm4                    ; k_i
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx + 16]        ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpslldq     xmm5, xmm2, 0x04
     vpxor       xmm2, xmm2, xmm5
-    vpxor       xmm2, xmm2, xmm4		; the next two words
+    vpxor       xmm2, xmm2, xmm4                    ; the next two words
     add         r8, 0x60
     add         rcx, 0x20
     cmp         rcx, 0x80
@@ -155,144 +155,144 @@ gcm_avx2_winograd_clmul1_x16_compact_init:
 .after_two_steps:
     jmp         .last
 .longest:
-    vmovdqu     xmm2, [rsi + 16]		; k_1
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm2, [rsi + 16]                    ; k_1
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .even_and_odd:
     vperm2i128  ymm4, ymm3, ymm3, 0x00
-    vmovdqu     [r8 + 864], ymm4		; k_i
+    vmovdqu     [r8 + 864], ymm4                    ; k_i
     vperm2i128  ymm4, ymm2, ymm2, 0x00
-    vmovdqu     [r8 + 896], ymm4		; k_i
+    vmovdqu     [r8 + 896], ymm4                    ; k_i
     add         r8, 0x40
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxor       xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpxor       xmm3, xmm3, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm3, xmm3, xmm4		; the next words
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpxor       xmm3, xmm3, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm3, xmm3, xmm4                    ; the next words
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpxor       xmm5, xmm5, xmm5
-    vaesenclast xmm4, xmm4, xmm5		; SubWord
+    vaesenclast xmm4, xmm4, xmm5                    ; SubWord
     vpslldq     xmm5, xmm2, 0x04
-    vpxor       xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpxor       xmm2, xmm2, xmm5		; w_i + … + w_(i-3)
-    vpxor       xmm2, xmm2, xmm4		; the next words
+    vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
+    vpxor       xmm2, xmm2, xmm4                    ; the next words
     add         rcx, 0x10
     cmp         rcx, 0x70
     jb          .even_and_odd
 .after_even_and_odd:
 .last:
     vperm2i128  ymm0, ymm3, ymm3, 0x00
-    vmovdqu     [r8 + 864], ymm0		; k_i
-    sub         r8, rdi				; place of k_Nr, from k_0
+    vmovdqu     [r8 + 864], ymm0                    ; k_i
+    sub         r8, rdi                             ; place of k_Nr, from k_0
     vmovq       xmm0, r8
-    vmovdqu     [rdi + 1344], xmm0		; place of k_Nr
+    vmovdqu     [rdi + 1344], xmm0                  ; place of k_Nr
     vpxor       xmm0, xmm0, xmm0
-    vmovdqu     xmm1, [rdi + 864]		; k_0
-    vpxor       xmm0, xmm0, xmm1		; + k_0
-    mov         eax, 0x20			; place of k_1, from k_0
-    vmovdqu     xmm1, [rdi + rax + 864]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu     xmm1, [rdi + 864]                   ; k_0
+    vpxor       xmm0, xmm0, xmm1                    ; + k_0
+    mov         eax, 0x20                           ; place of k_1, from k_0
+    vmovdqu     xmm1, [rdi + rax + 864]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x20
 .H:
-    vmovdqu     xmm1, [rdi + rax + 864]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
-    vmovdqu     xmm1, [rdi + rax + 896]		; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu     xmm1, [rdi + rax + 864]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
+    vmovdqu     xmm1, [rdi + rax + 896]             ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x40
     cmp         r8, rax
     ja          .H
 .after_H:
-    vmovdqu     ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q]	; fold_q
-    vmovdqu     xmm2, [rdi + rax + 864]		; k_i
-    vaesenclast xmm0, xmm0, xmm2		; H = E_K(0)
-    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; H
+    vmovdqu     ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q]  ; fold_q
+    vmovdqu     xmm2, [rdi + rax + 864]             ; k_i
+    vaesenclast xmm0, xmm0, xmm2                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; H
     vpshufd     xmm2, xmm0, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm1		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm3		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; B_2 = B_1·B_1: + HI
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm0, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm2, xmm0, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm2, xmm2, xmm5		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm0, ymm2, xmm0, 0x01		; lane 1: B_1
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm1                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm0, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm0, ymm2, xmm0, 0x01              ; lane 1: B_1
     vperm2i128  ymm2, ymm0, ymm0, 0x00
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm1, 0x10		; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; + HI
-    vpxor       ymm3, ymm6, ymm3		; RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm1, 0x10              ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; + HI
+    vpxor       ymm3, ymm6, ymm3                    ; RES = fold(LO) + HI
     vpxor       xmm5, xmm5, xmm5
-    mov         eax, 0x09			; registers
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         eax, 0x09                           ; registers
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .powers:
-    vpclmulqdq  ymm6, ymm0, ymm1, 0x10		; V_(i+1) = V_i·B_L: B0·Q'
-    vpshufd     ymm7, ymm0, 0x4e		; V_(i+1) = V_i·B_L: (B1, B0)
-    vpxor       ymm6, ymm6, ymm7		; V_(i+1) = V_i·B_L: fold B
-    vpunpcklqdq ymm7, ymm0, ymm6		; V_(i+1) = V_i·B_L: C1
-    vpunpckhqdq ymm6, ymm0, ymm6		; V_(i+1) = V_i·B_L: C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; V_(i+1) = V_i·B_L: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_(i+1) = V_i·B_L: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm8, ymm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     ymm8, ymm8, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpxor       ymm8, ymm8, ymm9		; V_(i+1) = V_i·B_L: + HI
-    vpxor       ymm8, ymm10, ymm8		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    vmovdqu     [rdi + 256], ymm7		; V_(i+1) = V_i·B_L: C1
-    vmovdqu     [rdi + 544], ymm6		; V_(i+1) = V_i·B_L: C2
-    vperm2i128  ymm6, ymm8, ymm8, 0x81		; V_(i+1) = V_i·B_L
-    vpxor       ymm6, ymm8, ymm6		; V_(i+1) = V_i·B_L: terms of lower powers
-    vpxor       ymm5, ymm6, ymm5		; V_(i+1) = V_i·B_L: R_i
-    vmovdqa     ymm6, ymm5			; V_(i+1) = V_i·B_L
-    vperm2i128  ymm5, ymm6, ymm6, 0x00		; V_(i+1) = V_i·B_L: R of the highest power
-    vmovdqu     [rdi + 832], ymm6		; V_(i+1) = V_i·B_L: R
-    vpxor       ymm6, ymm0, ymm4		; V_(i+1) = V_i·B_L: T = A + C1
-    vpxor       ymm7, ymm0, ymm2		; V_(i+1) = V_i·B_L: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_(i+1) = V_i·B_L: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_i·B_L: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+1) = V_i·B_L: U0·U1
-    vpxor       ymm6, ymm6, ymm0		; V_(i+1) = V_i·B_L: LO += S
-    vpxor       ymm0, ymm7, ymm0		; V_(i+1) = V_i·B_L: HI += S
-    vpxor       ymm0, ymm0, ymm3		; V_(i+1) = V_i·B_L: HI minus the key terms
-    vpclmulqdq  ymm7, ymm6, ymm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     ymm6, ymm6, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpxor       ymm0, ymm6, ymm0		; V_(i+1) = V_i·B_L: + HI
-    vpxor       ymm0, ymm7, ymm0		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    sub         rdi, 0x20			; V_(i+1) = V_i·B_L
-    sub         rax, 0x01			; V_(i+1) = V_i·B_L
+    vpclmulqdq  ymm6, ymm0, ymm1, 0x10              ; V_(i+1) = V_i·B_L: B0·Q'
+    vpshufd     ymm7, ymm0, 0x4e                    ; V_(i+1) = V_i·B_L: (B1, B0)
+    vpxor       ymm6, ymm6, ymm7                    ; V_(i+1) = V_i·B_L: fold B
+    vpunpcklqdq ymm7, ymm0, ymm6                    ; V_(i+1) = V_i·B_L: C1
+    vpunpckhqdq ymm6, ymm0, ymm6                    ; V_(i+1) = V_i·B_L: C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; V_(i+1) = V_i·B_L: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_(i+1) = V_i·B_L: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm8, ymm1, 0x10             ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     ymm8, ymm8, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpxor       ymm8, ymm8, ymm9                    ; V_(i+1) = V_i·B_L: + HI
+    vpxor       ymm8, ymm10, ymm8                   ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    vmovdqu     [rdi + 256], ymm7                   ; V_(i+1) = V_i·B_L: C1
+    vmovdqu     [rdi + 544], ymm6                   ; V_(i+1) = V_i·B_L: C2
+    vperm2i128  ymm6, ymm8, ymm8, 0x81              ; V_(i+1) = V_i·B_L
+    vpxor       ymm6, ymm8, ymm6                    ; V_(i+1) = V_i·B_L: terms of lower powers
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+1) = V_i·B_L: R_i
+    vmovdqa     ymm6, ymm5                          ; V_(i+1) = V_i·B_L
+    vperm2i128  ymm5, ymm6, ymm6, 0x00              ; V_(i+1) = V_i·B_L: R of the highest power
+    vmovdqu     [rdi + 832], ymm6                   ; V_(i+1) = V_i·B_L: R
+    vpxor       ymm6, ymm0, ymm4                    ; V_(i+1) = V_i·B_L: T = A + C1
+    vpxor       ymm7, ymm0, ymm2                    ; V_(i+1) = V_i·B_L: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_(i+1) = V_i·B_L: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_i·B_L: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+1) = V_i·B_L: U0·U1
+    vpxor       ymm6, ymm6, ymm0                    ; V_(i+1) = V_i·B_L: LO += S
+    vpxor       ymm0, ymm7, ymm0                    ; V_(i+1) = V_i·B_L: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; V_(i+1) = V_i·B_L: HI minus the key terms
+    vpclmulqdq  ymm7, ymm6, ymm1, 0x10              ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     ymm6, ymm6, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpxor       ymm0, ymm6, ymm0                    ; V_(i+1) = V_i·B_L: + HI
+    vpxor       ymm0, ymm7, ymm0                    ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    sub         rdi, 0x20                           ; V_(i+1) = V_i·B_L
+    sub         rax, 0x01                           ; V_(i+1) = V_i·B_L
     cmp         rax, 0x01
-    jae         .powers				; V_(i+1) = V_i·B_L
+    jae         .powers                             ; V_(i+1) = V_i·B_L
 .after_powers:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -304,202 +304,202 @@ global gcm_avx2_winograd_clmul1_x16_compact_encrypt:function (gcm_avx2_winograd_
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         eax, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         eax, 0x01                           ; how it was entered
 .entered:
     cmp         r9, 0x00
     je          .done
-    vmovdqu     xmm0, [rdx]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; X
-    vmovdqu     [rsp], ymm0			; spill
-    vbroadcasti128 ymm0, [rsi]			; counter block
-    vpshufb     ymm0, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter, last word first
-    vpaddd      ymm15, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers]	; lane l is l blocks ahead
+    vmovdqu     xmm0, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; X
+    vmovdqu     [rsp], ymm0                         ; spill
+    vbroadcasti128 ymm0, [rsi]                      ; counter block
+    vpshufb     ymm0, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter, last word first
+    vpaddd      ymm15, ymm0, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers]  ; lane l is l blocks ahead
     cmp         r9, 256
     jb          .rest
-    mov         r11, rcx			; what is hashed
-    mov         r10, rax			; whether nothing is hashed yet
+    mov         r11, rcx                            ; what is hashed
+    mov         r10, rax                            ; whether nothing is hashed yet
     cmp         rax, 0x00
     je          .turn
     mov         r11, r8
     jmp         .turn
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         r10d, 0x00
 .turn:
-    vpshufb     ymm0, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm1, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm2, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm3, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm5, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm6, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vmovdqu     ymm8, [rdi + 864]		; k_0
-    vpxor       ymm0, ymm0, ymm8		; + k_0
-    vpxor       ymm1, ymm1, ymm8		; + k_0
-    vpxor       ymm2, ymm2, ymm8		; + k_0
-    vpxor       ymm3, ymm3, ymm8		; + k_0
-    vpxor       ymm4, ymm4, ymm8		; + k_0
-    vpxor       ymm5, ymm5, ymm8		; + k_0
-    vpxor       ymm6, ymm6, ymm8		; + k_0
-    vpxor       ymm7, ymm7, ymm8		; + k_0
+    vpshufb     ymm0, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm1, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm2, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm3, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm5, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm6, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm7, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vmovdqu     ymm8, [rdi + 864]                   ; k_0
+    vpxor       ymm0, ymm0, ymm8                    ; + k_0
+    vpxor       ymm1, ymm1, ymm8                    ; + k_0
+    vpxor       ymm2, ymm2, ymm8                    ; + k_0
+    vpxor       ymm3, ymm3, ymm8                    ; + k_0
+    vpxor       ymm4, ymm4, ymm8                    ; + k_0
+    vpxor       ymm5, ymm5, ymm8                    ; + k_0
+    vpxor       ymm6, ymm6, ymm8                    ; + k_0
+    vpxor       ymm7, ymm7, ymm8                    ; + k_0
     vpxor       xmm8, xmm8, xmm8
     vpxor       xmm9, xmm9, xmm9
     vpxor       xmm10, xmm10, xmm10
-    mov         ebx, 0x20			; place of k_1, from k_0
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    mov         ebx, 0x20                           ; place of k_1, from k_0
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    vmovdqu     ymm11, [rdi + rbx + 864]	; k_i
-    vaesenc     ymm0, ymm0, ymm11		; round i
-    vaesenc     ymm1, ymm1, ymm11		; round i
-    vaesenc     ymm2, ymm2, ymm11		; round i
-    vaesenc     ymm3, ymm3, ymm11		; round i
-    vaesenc     ymm4, ymm4, ymm11		; round i
-    vaesenc     ymm5, ymm5, ymm11		; round i
-    vaesenc     ymm6, ymm6, ymm11		; round i
-    vaesenc     ymm7, ymm7, ymm11		; round i
-    vmovdqu     ymm11, [rdi + rbx + 896]	; k_i
-    vaesenc     ymm0, ymm0, ymm11		; round i
-    vaesenc     ymm1, ymm1, ymm11		; round i
-    vaesenc     ymm2, ymm2, ymm11		; round i
-    vaesenc     ymm3, ymm3, ymm11		; round i
-    vaesenc     ymm4, ymm4, ymm11		; round i
-    vaesenc     ymm5, ymm5, ymm11		; round i
-    vaesenc     ymm6, ymm6, ymm11		; round i
-    vaesenc     ymm7, ymm7, ymm11		; round i
+    vmovdqu     ymm11, [rdi + rbx + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm11                   ; round i
+    vaesenc     ymm1, ymm1, ymm11                   ; round i
+    vaesenc     ymm2, ymm2, ymm11                   ; round i
+    vaesenc     ymm3, ymm3, ymm11                   ; round i
+    vaesenc     ymm4, ymm4, ymm11                   ; round i
+    vaesenc     ymm5, ymm5, ymm11                   ; round i
+    vaesenc     ymm6, ymm6, ymm11                   ; round i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
+    vmovdqu     ymm11, [rdi + rbx + 896]            ; k_i
+    vaesenc     ymm0, ymm0, ymm11                   ; round i
+    vaesenc     ymm1, ymm1, ymm11                   ; round i
+    vaesenc     ymm2, ymm2, ymm11                   ; round i
+    vaesenc     ymm3, ymm3, ymm11                   ; round i
+    vaesenc     ymm4, ymm4, ymm11                   ; round i
+    vaesenc     ymm5, ymm5, ymm11                   ; round i
+    vaesenc     ymm6, ymm6, ymm11                   ; round i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
     cmp         r10, 0x01
     je          .cipher_alone
-    vmovdqu     ymm11, [r11 + rbx + 32]		; C, bytes as in memory
-    vpshufb     ymm11, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm12, [r11 + rbx + 64]		; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm13, ymm11, [rdi + rbx + 64]	; T = A + C1
-    vpxor       ymm14, ymm11, [rdi + rbx + 352]	; U = A + C2
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; U0·U1
-    vpxor       ymm8, ymm8, ymm11		; S += it
-    vpxor       ymm9, ymm9, ymm13		; LO += it
-    vpxor       ymm10, ymm10, ymm14		; HI += it
-    vpxor       ymm11, ymm12, [rdi + rbx + 96]	; T = A + C1
-    vpxor       ymm13, ymm12, [rdi + rbx + 384]	; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; A0·A1
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; T0·T1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; U0·U1
-    vpxor       ymm8, ymm8, ymm12		; S += it
-    vpxor       ymm9, ymm9, ymm11		; LO += it
-    vpxor       ymm10, ymm10, ymm13		; HI += it
+    vmovdqu     ymm11, [r11 + rbx + 32]             ; C, bytes as in memory
+    vpshufb     ymm11, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm12, [r11 + rbx + 64]             ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm13, ymm11, [rdi + rbx + 64]      ; T = A + C1
+    vpxor       ymm14, ymm11, [rdi + rbx + 352]     ; U = A + C2
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm8, ymm8, ymm11                   ; S += it
+    vpxor       ymm9, ymm9, ymm13                   ; LO += it
+    vpxor       ymm10, ymm10, ymm14                 ; HI += it
+    vpxor       ymm11, ymm12, [rdi + rbx + 96]      ; T = A + C1
+    vpxor       ymm13, ymm12, [rdi + rbx + 384]     ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; T0·T1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
+    vpxor       ymm8, ymm8, ymm12                   ; S += it
+    vpxor       ymm9, ymm9, ymm11                   ; LO += it
+    vpxor       ymm10, ymm10, ymm13                 ; HI += it
 .cipher_alone:
     add         rbx, 0x40
     cmp         rbx, 0xe0
     jb          .pairs
 .after_pairs:
-    vmovdqu     ymm11, [rdi + rbx + 864]	; k_i
-    vaesenc     ymm0, ymm0, ymm11		; round i
-    vaesenc     ymm1, ymm1, ymm11		; round i
-    vaesenc     ymm2, ymm2, ymm11		; round i
-    vaesenc     ymm3, ymm3, ymm11		; round i
-    vaesenc     ymm4, ymm4, ymm11		; round i
-    vaesenc     ymm5, ymm5, ymm11		; round i
-    vaesenc     ymm6, ymm6, ymm11		; round i
-    vaesenc     ymm7, ymm7, ymm11		; round i
+    vmovdqu     ymm11, [rdi + rbx + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm11                   ; round i
+    vaesenc     ymm1, ymm1, ymm11                   ; round i
+    vaesenc     ymm2, ymm2, ymm11                   ; round i
+    vaesenc     ymm3, ymm3, ymm11                   ; round i
+    vaesenc     ymm4, ymm4, ymm11                   ; round i
+    vaesenc     ymm5, ymm5, ymm11                   ; round i
+    vaesenc     ymm6, ymm6, ymm11                   ; round i
+    vaesenc     ymm7, ymm7, ymm11                   ; round i
     add         rbx, 0x20
     cmp         r10, 0x01
     je          .nothing_hashed
-    vmovdqu     ymm11, [r11]			; C, bytes as in memory
-    vpshufb     ymm11, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm12, [r11 + 32]		; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm11, ymm11, [rsp]		; A = X + C
-    vpxor       ymm13, ymm12, [rdi + 64]	; T = A + C1
-    vpxor       ymm14, ymm12, [rdi + 352]	; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; U0·U1
-    vpxor       ymm8, ymm8, ymm12		; S += it
-    vpxor       ymm9, ymm9, ymm13		; LO += it
-    vpxor       ymm10, ymm10, ymm14		; HI += it
-    vpxor       ymm12, ymm11, [rdi + 32]	; T = A + C1
-    vpxor       ymm13, ymm11, [rdi + 320]	; U = A + C2
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; T0·T1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; U0·U1
-    vpxor       ymm8, ymm8, ymm11		; S += it
-    vpxor       ymm9, ymm9, ymm12		; LO += it
-    vpxor       ymm10, ymm10, ymm13		; HI += it
-    vpxor       ymm9, ymm9, ymm8		; LO += S
-    vpxor       ymm8, ymm10, ymm8		; HI += S
-    vpclmulqdq  ymm10, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; (LO1, LO0)
-    vpxor       ymm8, ymm9, ymm8		; + HI
-    vpxor       ymm8, ymm10, ymm8		; RES = fold(LO) + HI
-    vextracti128 xmm9, ymm8, 0x01		; upper lanes
-    vpxor       xmm8, xmm8, xmm9		; add up the lanes
-    vpxor       xmm8, xmm8, [rdi + 608]		; minus the key terms
-    vmovdqu     [rsp], ymm8			; spill
+    vmovdqu     ymm11, [r11]                        ; C, bytes as in memory
+    vpshufb     ymm11, ymm11, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm12, [r11 + 32]                   ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm11, ymm11, [rsp]                 ; A = X + C
+    vpxor       ymm13, ymm12, [rdi + 64]            ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + 352]           ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm8, ymm8, ymm12                   ; S += it
+    vpxor       ymm9, ymm9, ymm13                   ; LO += it
+    vpxor       ymm10, ymm10, ymm14                 ; HI += it
+    vpxor       ymm12, ymm11, [rdi + 32]            ; T = A + C1
+    vpxor       ymm13, ymm11, [rdi + 320]           ; U = A + C2
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; A0·A1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; U0·U1
+    vpxor       ymm8, ymm8, ymm11                   ; S += it
+    vpxor       ymm9, ymm9, ymm12                   ; LO += it
+    vpxor       ymm10, ymm10, ymm13                 ; HI += it
+    vpxor       ymm9, ymm9, ymm8                    ; LO += S
+    vpxor       ymm8, ymm10, ymm8                   ; HI += S
+    vpclmulqdq  ymm10, ymm9, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm8, ymm9, ymm8                    ; + HI
+    vpxor       ymm8, ymm10, ymm8                   ; RES = fold(LO) + HI
+    vextracti128 xmm9, ymm8, 0x01                   ; upper lanes
+    vpxor       xmm8, xmm8, xmm9                    ; add up the lanes
+    vpxor       xmm8, xmm8, [rdi + 608]             ; minus the key terms
+    vmovdqu     [rsp], ymm8                         ; spill
     add         r11, 256
 .nothing_hashed:
-    mov         r10, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 1344]                   ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu     ymm8, [rdi + rbx + 864]		; k_i
-    vaesenc     ymm0, ymm0, ymm8		; round i
-    vaesenc     ymm1, ymm1, ymm8		; round i
-    vaesenc     ymm2, ymm2, ymm8		; round i
-    vaesenc     ymm3, ymm3, ymm8		; round i
-    vaesenc     ymm4, ymm4, ymm8		; round i
-    vaesenc     ymm5, ymm5, ymm8		; round i
-    vaesenc     ymm6, ymm6, ymm8		; round i
-    vaesenc     ymm7, ymm7, ymm8		; round i
-    vmovdqu     ymm8, [rdi + rbx + 896]		; k_i
-    vaesenc     ymm0, ymm0, ymm8		; round i
-    vaesenc     ymm1, ymm1, ymm8		; round i
-    vaesenc     ymm2, ymm2, ymm8		; round i
-    vaesenc     ymm3, ymm3, ymm8		; round i
-    vaesenc     ymm4, ymm4, ymm8		; round i
-    vaesenc     ymm5, ymm5, ymm8		; round i
-    vaesenc     ymm6, ymm6, ymm8		; round i
-    vaesenc     ymm7, ymm7, ymm8		; round i
+    vmovdqu     ymm8, [rdi + rbx + 864]             ; k_i
+    vaesenc     ymm0, ymm0, ymm8                    ; round i
+    vaesenc     ymm1, ymm1, ymm8                    ; round i
+    vaesenc     ymm2, ymm2, ymm8                    ; round i
+    vaesenc     ymm3, ymm3, ymm8                    ; round i
+    vaesenc     ymm4, ymm4, ymm8                    ; round i
+    vaesenc     ymm5, ymm5, ymm8                    ; round i
+    vaesenc     ymm6, ymm6, ymm8                    ; round i
+    vaesenc     ymm7, ymm7, ymm8                    ; round i
+    vmovdqu     ymm8, [rdi + rbx + 896]             ; k_i
+    vaesenc     ymm0, ymm0, ymm8                    ; round i
+    vaesenc     ymm1, ymm1, ymm8                    ; round i
+    vaesenc     ymm2, ymm2, ymm8                    ; round i
+    vaesenc     ymm3, ymm3, ymm8                    ; round i
+    vaesenc     ymm4, ymm4, ymm8                    ; round i
+    vaesenc     ymm5, ymm5, ymm8                    ; round i
+    vaesenc     ymm6, ymm6, ymm8                    ; round i
+    vaesenc     ymm7, ymm7, ymm8                    ; round i
     add         rbx, 0x40
     cmp         r10, rbx
     ja          .cipher
 .after_cipher:
-    vmovdqu     ymm8, [rdi + rbx + 864]		; k_i
-    vpxor       ymm9, ymm8, [rcx]		; k_Nr + text
-    vaesenclast ymm0, ymm0, ymm9		; last round: the other text
-    vmovdqu     [r8], ymm0			; written
-    vpxor       ymm0, ymm8, [rcx + 32]		; k_Nr + text
-    vaesenclast ymm0, ymm1, ymm0		; last round: the other text
-    vmovdqu     [r8 + 32], ymm0			; written
-    vpxor       ymm0, ymm8, [rcx + 64]		; k_Nr + text
-    vaesenclast ymm0, ymm2, ymm0		; last round: the other text
-    vmovdqu     [r8 + 64], ymm0			; written
-    vpxor       ymm0, ymm8, [rcx + 96]		; k_Nr + text
-    vaesenclast ymm0, ymm3, ymm0		; last round: the other text
-    vmovdqu     [r8 + 96], ymm0			; written
-    vpxor       ymm0, ymm8, [rcx + 128]		; k_Nr + text
-    vaesenclast ymm0, ymm4, ymm0		; last round: the other text
-    vmovdqu     [r8 + 128], ymm0		; written
-    vpxor       ymm0, ymm8, [rcx + 160]		; k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0		; last round: the other text
-    vmovdqu     [r8 + 160], ymm0		; written
-    vpxor       ymm0, ymm8, [rcx + 192]		; k_Nr + text
-    vaesenclast ymm0, ymm6, ymm0		; last round: the other text
-    vmovdqu     [r8 + 192], ymm0		; written
-    vpxor       ymm0, ymm8, [rcx + 224]		; k_Nr + text
-    vaesenclast ymm0, ymm7, ymm0		; last round: the other text
-    vmovdqu     [r8 + 224], ymm0		; written
-    add         rcx, 256			; next group
+    vmovdqu     ymm8, [rdi + rbx + 864]             ; k_i
+    vpxor       ymm9, ymm8, [rcx]                   ; k_Nr + text
+    vaesenclast ymm0, ymm0, ymm9                    ; last round: the other text
+    vmovdqu     [r8], ymm0                          ; written
+    vpxor       ymm0, ymm8, [rcx + 32]              ; k_Nr + text
+    vaesenclast ymm0, ymm1, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 32], ymm0                     ; written
+    vpxor       ymm0, ymm8, [rcx + 64]              ; k_Nr + text
+    vaesenclast ymm0, ymm2, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 64], ymm0                     ; written
+    vpxor       ymm0, ymm8, [rcx + 96]              ; k_Nr + text
+    vaesenclast ymm0, ymm3, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 96], ymm0                     ; written
+    vpxor       ymm0, ymm8, [rcx + 128]             ; k_Nr + text
+    vaesenclast ymm0, ymm4, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 128], ymm0                    ; written
+    vpxor       ymm0, ymm8, [rcx + 160]             ; k_Nr + text
+    vaesenclast ymm0, ymm5, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 160], ymm0                    ; written
+    vpxor       ymm0, ymm8, [rcx + 192]             ; k_Nr + text
+    vaesenclast ymm0, ymm6, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 192], ymm0                    ; written
+    vpxor       ymm0, ymm8, [rcx + 224]             ; k_Nr + text
+    vaesenclast ymm0, ymm7, ymm0                    ; last round: the other text
+    vmovdqu     [r8 + 224], ymm0                    ; written
+    add         rcx, 256                            ; next group
     add         r8, 256
     sub         r9, 256
     cmp         r9, 256
@@ -510,63 +510,63 @@ gcm_avx2_winograd_clmul1_x16_compact_encrypt:
     vpxor       xmm0, xmm0, xmm0
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
-    mov         r10d, 0x20			; place of k_1, from k_0
+    mov         r10d, 0x20                          ; place of k_1, from k_0
 .last_pairs:
-    vmovdqu     ymm3, [r11 + r10 + 32]		; C, bytes as in memory
-    vpshufb     ymm3, ymm3, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm4, [r11 + r10 + 64]		; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm5, ymm3, [rdi + r10 + 64]	; T = A + C1
-    vpxor       ymm6, ymm3, [rdi + r10 + 352]	; U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm3		; S += it
-    vpxor       ymm1, ymm1, ymm5		; LO += it
-    vpxor       ymm2, ymm2, ymm6		; HI += it
-    vpxor       ymm3, ymm4, [rdi + r10 + 96]	; T = A + C1
-    vpxor       ymm5, ymm4, [rdi + r10 + 384]	; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm4		; S += it
-    vpxor       ymm1, ymm1, ymm3		; LO += it
-    vpxor       ymm2, ymm2, ymm5		; HI += it
+    vmovdqu     ymm3, [r11 + r10 + 32]              ; C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm4, [r11 + r10 + 64]              ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm5, ymm3, [rdi + r10 + 64]        ; T = A + C1
+    vpxor       ymm6, ymm3, [rdi + r10 + 352]       ; U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; S += it
+    vpxor       ymm1, ymm1, ymm5                    ; LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; HI += it
+    vpxor       ymm3, ymm4, [rdi + r10 + 96]        ; T = A + C1
+    vpxor       ymm5, ymm4, [rdi + r10 + 384]       ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm4                    ; S += it
+    vpxor       ymm1, ymm1, ymm3                    ; LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; HI += it
     add         r10, 0x40
     cmp         r10, 0xe0
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu     ymm3, [r11]			; C, bytes as in memory
-    vpshufb     ymm3, ymm3, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm4, [r11 + 32]		; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm3, ymm3, [rsp]		; A = X + C
-    vpxor       ymm5, ymm4, [rdi + 64]		; T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 352]		; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm4		; S += it
-    vpxor       ymm1, ymm1, ymm5		; LO += it
-    vpxor       ymm2, ymm2, ymm6		; HI += it
-    vpxor       ymm4, ymm3, [rdi + 32]		; T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 320]		; U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm3		; S += it
-    vpxor       ymm1, ymm1, ymm4		; LO += it
-    vpxor       ymm2, ymm2, ymm5		; HI += it
-    vpxor       ymm1, ymm1, ymm0		; LO += S
-    vpxor       ymm0, ymm2, ymm0		; HI += S
-    vpclmulqdq  ymm2, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0		; + HI
-    vpxor       ymm0, ymm2, ymm0		; RES = fold(LO) + HI
-    vextracti128 xmm1, ymm0, 0x01		; upper lanes
-    vpxor       xmm0, xmm0, xmm1		; add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 608]		; minus the key terms
-    vmovdqu     [rsp], ymm0			; spill
+    vmovdqu     ymm3, [r11]                         ; C, bytes as in memory
+    vpshufb     ymm3, ymm3, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm4, [r11 + 32]                    ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm3, ymm3, [rsp]                   ; A = X + C
+    vpxor       ymm5, ymm4, [rdi + 64]              ; T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 352]             ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm4                    ; S += it
+    vpxor       ymm1, ymm1, ymm5                    ; LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; HI += it
+    vpxor       ymm4, ymm3, [rdi + 32]              ; T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 320]             ; U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm3                    ; S += it
+    vpxor       ymm1, ymm1, ymm4                    ; LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; HI += it
+    vpxor       ymm1, ymm1, ymm0                    ; LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; HI += S
+    vpclmulqdq  ymm2, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; + HI
+    vpxor       ymm0, ymm2, ymm0                    ; RES = fold(LO) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; upper lanes
+    vpxor       xmm0, xmm0, xmm1                    ; add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 608]             ; minus the key terms
+    vmovdqu     [rsp], ymm0                         ; spill
 .rest:
     cmp         r9, 0x00
     je          .hashed_all
@@ -574,54 +574,54 @@ gcm_avx2_winograd_clmul1_x16_compact_encrypt:
     and         r10, -16
     lea         rbx, [rdi + 288]
     sub         rbx, r10
-    vmovdqu     xmm0, [rbx + 576]		; R: the key terms of all powers that are met
+    vmovdqu     xmm0, [rbx + 576]                   ; R: the key terms of all powers that are met
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .blocks
 .register:
-    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vmovdqu     ymm5, [rdi + 864]		; k_0
-    vpxor       ymm4, ymm4, ymm5		; + k_0
-    mov         r11d, 0x20			; place of k_1, from k_0
-    vmovdqu     ymm5, [rdi + r11 + 864]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
+    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vmovdqu     ymm5, [rdi + 864]                   ; k_0
+    vpxor       ymm4, ymm4, ymm5                    ; + k_0
+    mov         r11d, 0x20                          ; place of k_1, from k_0
+    vmovdqu     ymm5, [rdi + r11 + 864]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
     add         r11, 0x20
-    mov         r10, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 1344]                   ; place of k_Nr, from k_0
 .wide_round:
-    vmovdqu     ymm5, [rdi + r11 + 864]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
-    vmovdqu     ymm5, [rdi + r11 + 896]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
+    vmovdqu     ymm5, [rdi + r11 + 864]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
+    vmovdqu     ymm5, [rdi + r11 + 896]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
     add         r11, 0x40
     cmp         r10, r11
     ja          .wide_round
 .after_wide_round:
-    vmovdqu     ymm5, [rdi + r11 + 864]		; k_i
-    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vmovdqu     ymm6, [rcx]			; text
-    vpxor       ymm5, ymm5, ymm6		; k_Nr + text
-    vaesenclast ymm4, ymm4, ymm5		; the other text
-    vmovdqu     [r8], ymm4			; written
+    vmovdqu     ymm5, [rdi + r11 + 864]             ; k_i
+    vpaddd      ymm15, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vmovdqu     ymm6, [rcx]                         ; text
+    vpxor       ymm5, ymm5, ymm6                    ; k_Nr + text
+    vaesenclast ymm4, ymm4, ymm5                    ; the other text
+    vmovdqu     [r8], ymm4                          ; written
     cmp         rax, 0x00
     je          .wide_chosen
     vmovdqa     ymm6, ymm4
 .wide_chosen:
-    vpshufb     ymm4, ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm4, ymm4, [rsp]		; A = X + C
-    vpxor       xmm5, xmm5, xmm5		; X counts once
-    vmovdqu     [rsp], ymm5			; spill
-    vpxor       ymm5, ymm4, [rbx]		; T = A + C1
-    vpxor       ymm6, ymm4, [rbx + 288]		; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; U0·U1
-    vpxor       ymm1, ymm1, ymm4		; S += it
-    vpxor       ymm2, ymm2, ymm5		; LO += it
-    vpxor       ymm3, ymm3, ymm6		; HI += it
-    add         rbx, 0x20			; the next powers
+    vpshufb     ymm4, ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm4, ymm4, [rsp]                   ; A = X + C
+    vpxor       xmm5, xmm5, xmm5                    ; X counts once
+    vmovdqu     [rsp], ymm5                         ; spill
+    vpxor       ymm5, ymm4, [rbx]                   ; T = A + C1
+    vpxor       ymm6, ymm4, [rbx + 288]             ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm1, ymm1, ymm4                    ; S += it
+    vpxor       ymm2, ymm2, ymm5                    ; LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; HI += it
+    add         rbx, 0x20                           ; the next powers
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
@@ -631,40 +631,40 @@ gcm_avx2_winograd_clmul1_x16_compact_encrypt:
 .blocks:
     cmp         r9, 0x00
     je          .written
-    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vmovdqu     ymm5, [rdi + 864]		; k_0
-    vpxor       ymm4, ymm4, ymm5		; + k_0
-    mov         r11d, 0x20			; place of k_1, from k_0
-    vmovdqu     ymm5, [rdi + r11 + 864]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
+    vpshufb     ymm4, ymm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vmovdqu     ymm5, [rdi + 864]                   ; k_0
+    vpxor       ymm4, ymm4, ymm5                    ; + k_0
+    mov         r11d, 0x20                          ; place of k_1, from k_0
+    vmovdqu     ymm5, [rdi + r11 + 864]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
     add         r11, 0x20
-    mov         r10, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 1344]                   ; place of k_Nr, from k_0
 .block_round:
-    vmovdqu     ymm5, [rdi + r11 + 864]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
-    vmovdqu     ymm5, [rdi + r11 + 896]		; k_i
-    vaesenc     ymm4, ymm4, ymm5		; round i
+    vmovdqu     ymm5, [rdi + r11 + 864]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
+    vmovdqu     ymm5, [rdi + r11 + 896]             ; k_i
+    vaesenc     ymm4, ymm4, ymm5                    ; round i
     add         r11, 0x40
     cmp         r10, r11
     ja          .block_round
 .after_block_round:
-    vmovdqu     xmm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; byte_swap
-    vmovdqu     ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_one]	; one
-    vmovdqu     xmm7, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]	; positions
-    vmovdqu     ymm8, [rdi + r11 + 864]		; k_i
-    vaesenclast ymm4, ymm4, ymm8		; keystream
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; byte_swap
+    vmovdqu     ymm6, [rel gcm_avx2_winograd_clmul1_x16_compact_one]  ; one
+    vmovdqu     xmm7, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; positions
+    vmovdqu     ymm8, [rdi + r11 + 864]             ; k_i
+    vaesenclast ymm4, ymm4, ymm8                    ; keystream
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
     cmp         r9, 0x10
     jb          .partial
-    vmovdqu     xmm9, [rcx]			; text
-    vpxor       xmm8, xmm9, xmm4		; the other text
-    vmovdqu     [r8], xmm8			; written
+    vmovdqu     xmm9, [rcx]                         ; text
+    vpxor       xmm8, xmm9, xmm4                    ; the other text
+    vmovdqu     [r8], xmm8                          ; written
     cmp         rax, 0x00
     je          .block_chosen
     vmovdqa     xmm9, xmm8
@@ -674,137 +674,137 @@ gcm_avx2_winograd_clmul1_x16_compact_encrypt:
     vpxor       xmm9, xmm9, xmm9
     cmp         r9, 0x08
     jb          .partial_under8
-    vmovq       xmm8, [rcx]			; bytes 0..7
-    vmovq       xmm9, [rcx + r9 - 8]		; the last 8 bytes
+    vmovq       xmm8, [rcx]                         ; bytes 0..7
+    vmovq       xmm9, [rcx + r9 - 8]                ; the last 8 bytes
     mov         rdi, r9
     shl         rdi, 0x03
     sub         rdi, 0x78
-    neg         rdi				; 8·(15 - r) bits
+    neg         rdi                                 ; 8·(15 - r) bits
     vmovq       xmm10, rdi
-    vpsrlq      xmm9, xmm9, xmm10		; 8·(15 - r) bits
-    vpsrlq      xmm9, xmm9, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm9, xmm8, xmm9		; C_last, zero-padded
+    vpsrlq      xmm9, xmm9, xmm10                   ; 8·(15 - r) bits
+    vpsrlq      xmm9, xmm9, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm9, xmm8, xmm9                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         r9, 0x04
     jb          .partial_under4
-    vmovd       xmm8, [rcx]			; bytes 0..3
-    vmovd       xmm9, [rcx + r9 - 4]		; the last 4 bytes
+    vmovd       xmm8, [rcx]                         ; bytes 0..3
+    vmovd       xmm9, [rcx + r9 - 4]                ; the last 4 bytes
     mov         rdi, r9
     shl         rdi, 0x03
-    sub         rdi, 0x20			; 8·(r - 4) bits
+    sub         rdi, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm10, rdi
-    vpsllq      xmm9, xmm9, xmm10		; into place
-    vpor        xmm9, xmm8, xmm9		; C_last, zero-padded
+    vpsllq      xmm9, xmm9, xmm10                   ; into place
+    vpor        xmm9, xmm8, xmm9                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         r10, r9
     shr         r10, 0x01
-    movzx       edi, byte [rcx]			; byte 0
+    movzx       edi, byte [rcx]                     ; byte 0
     vmovq       xmm8, rdi
-    movzx       edi, byte [rcx + r10]		; byte r >> 1
+    movzx       edi, byte [rcx + r10]               ; byte r >> 1
     vmovq       xmm9, rdi
-    mov         edi, 0x00			; no byte stays
+    mov         edi, 0x00                           ; no byte stays
     shl         r10, 0x03
     vmovq       xmm10, r10
-    vpsllq      xmm9, xmm9, xmm10		; into place
+    vpsllq      xmm9, xmm9, xmm10                   ; into place
     mov         r10, r9
     sub         r10, 0x01
-    movzx       edi, byte [rcx + r10]		; byte r - 1
+    movzx       edi, byte [rcx + r10]               ; byte r - 1
     vmovq       xmm10, rdi
-    mov         edi, 0x00			; no byte stays
+    mov         edi, 0x00                           ; no byte stays
     shl         r10, 0x03
     vmovq       xmm11, r10
-    vpsllq      xmm10, xmm10, xmm11		; into place
-    mov         edi, 0x00			; no byte stays
+    vpsllq      xmm10, xmm10, xmm11                 ; into place
+    mov         edi, 0x00                           ; no byte stays
     vpor        xmm8, xmm8, xmm9
-    vpor        xmm9, xmm8, xmm10		; C_last, zero-padded
+    vpor        xmm9, xmm8, xmm10                   ; C_last, zero-padded
 .partial_padded:
-    vpxor       xmm8, xmm9, xmm4		; the other text
+    vpxor       xmm8, xmm9, xmm4                    ; the other text
     mov         r10, r8
     vmovdqa     xmm10, xmm8
     mov         rdi, r9
     and         rdi, 0x08
     cmp         rdi, 0x00
     je          .partial_stored_8
-    vmovq       [r10], xmm10			; 8 of its bytes
-    vpsrldq     xmm10, xmm10, 0x08		; the bytes after them
+    vmovq       [r10], xmm10                        ; 8 of its bytes
+    vpsrldq     xmm10, xmm10, 0x08                  ; the bytes after them
     add         r10, 0x08
 .partial_stored_8:
     mov         rdi, r9
     and         rdi, 0x04
     cmp         rdi, 0x00
     je          .partial_stored_4
-    vmovd       [r10], xmm10			; 4 of its bytes
-    vpsrldq     xmm10, xmm10, 0x04		; the bytes after them
+    vmovd       [r10], xmm10                        ; 4 of its bytes
+    vpsrldq     xmm10, xmm10, 0x04                  ; the bytes after them
     add         r10, 0x04
 .partial_stored_4:
     mov         rdi, r9
     and         rdi, 0x02
     cmp         rdi, 0x00
     je          .partial_stored_2
-    vpextrw     word [r10], xmm10, 0x00		; 2 of its bytes
-    vpsrldq     xmm10, xmm10, 0x02		; the bytes after them
+    vpextrw     word [r10], xmm10, 0x00             ; 2 of its bytes
+    vpsrldq     xmm10, xmm10, 0x02                  ; the bytes after them
     add         r10, 0x02
 .partial_stored_2:
     mov         rdi, r9
     and         rdi, 0x01
     cmp         rdi, 0x00
     je          .partial_stored_1
-    vpextrb     byte [r10], xmm10, 0x00		; 1 of its bytes
+    vpextrb     byte [r10], xmm10, 0x00             ; 1 of its bytes
 .partial_stored_1:
     cmp         rax, 0x00
     je          .partial_chosen
     vmovq       xmm9, r9
     vpxor       xmm10, xmm10, xmm10
-    vpshufb     xmm9, xmm9, xmm10		; r in every byte
-    vpcmpgtb    xmm9, xmm9, xmm7		; ones in bytes 0..r-1
-    vpand       xmm9, xmm8, xmm9		; zero-padded
+    vpshufb     xmm9, xmm9, xmm10                   ; r in every byte
+    vpcmpgtb    xmm9, xmm9, xmm7                    ; ones in bytes 0..r-1
+    vpand       xmm9, xmm8, xmm9                    ; zero-padded
 .partial_chosen:
     mov         r9d, 0x10
 .hashed:
-    vpshufb     xmm8, xmm9, xmm5		; C
-    vpxor       xmm8, xmm8, [rsp]		; A = X + C
-    vpxor       xmm9, xmm9, xmm9		; X counts once
-    vmovdqu     [rsp], ymm9			; spill
-    vpxor       xmm9, xmm8, [rbx]		; T = A + C1
-    vpxor       xmm10, xmm8, [rbx + 288]	; U = A + C2
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; A0·A1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; T0·T1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; U0·U1
-    vpxor       ymm1, ymm1, ymm8		; S += it
-    vpxor       ymm2, ymm2, ymm9		; LO += it
-    vpxor       ymm3, ymm3, ymm10		; HI += it
-    add         rbx, 0x10			; the next powers
+    vpshufb     xmm8, xmm9, xmm5                    ; C
+    vpxor       xmm8, xmm8, [rsp]                   ; A = X + C
+    vpxor       xmm9, xmm9, xmm9                    ; X counts once
+    vmovdqu     [rsp], ymm9                         ; spill
+    vpxor       xmm9, xmm8, [rbx]                   ; T = A + C1
+    vpxor       xmm10, xmm8, [rbx + 288]            ; U = A + C2
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; A0·A1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; T0·T1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; U0·U1
+    vpxor       ymm1, ymm1, ymm8                    ; S += it
+    vpxor       ymm2, ymm2, ymm9                    ; LO += it
+    vpxor       ymm3, ymm3, ymm10                   ; HI += it
+    add         rbx, 0x10                           ; the next powers
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
-    vpaddd      ymm15, ymm15, ymm6		; the next counters
-    vperm2i128  ymm4, ymm4, ymm4, 0x81		; the next block's
+    vpaddd      ymm15, ymm15, ymm6                  ; the next counters
+    vperm2i128  ymm4, ymm4, ymm4, 0x81              ; the next block's
     cmp         r9, 0x00
     jne         .block
 .after_block:
 .written:
-    vpxor       ymm2, ymm2, ymm1		; LO += S
-    vpxor       ymm1, ymm3, ymm1		; HI += S
-    vpclmulqdq  ymm3, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; (LO1, LO0)
-    vpxor       ymm1, ymm2, ymm1		; + HI
-    vpxor       ymm1, ymm3, ymm1		; RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; upper lanes
-    vpxor       xmm1, xmm1, xmm2		; add up the lanes
-    vpxor       xmm0, xmm1, xmm0		; minus the key terms
-    vmovdqu     [rsp], ymm0			; spill
+    vpxor       ymm2, ymm2, ymm1                    ; LO += S
+    vpxor       ymm1, ymm3, ymm1                    ; HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm1, ymm2, ymm1                    ; + HI
+    vpxor       ymm1, ymm3, ymm1                    ; RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; add up the lanes
+    vpxor       xmm0, xmm1, xmm0                    ; minus the key terms
+    vmovdqu     [rsp], ymm0                         ; spill
 .hashed_all:
-    vpshufb     xmm0, xmm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vmovdqu     [rsi], xmm0			; counter block
-    vmovdqu     ymm0, [rsp]			; reload
-    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rdx], xmm0			; X
+    vpshufb     xmm0, xmm15, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vmovdqu     [rsi], xmm0                         ; counter block
+    vmovdqu     ymm0, [rsp]                         ; reload
+    vpshufb     xmm0, xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rdx], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x20			; frame
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x20                           ; frame
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -816,9 +816,9 @@ global gcm_avx2_winograd_clmul1_x16_compact_decrypt:function (gcm_avx2_winograd_
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         eax, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         eax, 0x00                           ; how it was entered
     jmp         gcm_avx2_winograd_clmul1_x16_compact_encrypt.entered
 .end:
 
@@ -830,17 +830,17 @@ global gcm_avx2_winograd_clmul1_x16_compact_seal:function (gcm_avx2_winograd_clm
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x60			; frame
-    mov         r14, [rsp + 144]		; len, from the stack
-    mov         r13, [rsp + 152]		; out, from the stack
-    mov         rax, [rsp + 160]		; tag, from the stack
-    mov         r10d, 0x00			; no parameter of this function
-    mov         r11d, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x60                           ; frame
+    mov         r14, [rsp + 144]                    ; len, from the stack
+    mov         r13, [rsp + 152]                    ; out, from the stack
+    mov         rax, [rsp + 160]                    ; tag, from the stack
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
     jmp         gcm_avx2_winograd_clmul1_x16_compact_open.entered
 .end:
 
@@ -852,32 +852,32 @@ global gcm_avx2_winograd_clmul1_x16_compact_open:function (gcm_avx2_winograd_clm
 align 32
 gcm_avx2_winograd_clmul1_x16_compact_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x60			; frame
-    mov         r14, [rsp + 144]		; len, from the stack
-    mov         r13, [rsp + 152]		; out, from the stack
-    mov         rax, [rsp + 160]		; tag, from the stack
-    mov         r10, [rsp + 168]		; tag_len, from the stack
-    mov         r11d, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x60                           ; frame
+    mov         r14, [rsp + 144]                    ; len, from the stack
+    mov         r13, [rsp + 152]                    ; out, from the stack
+    mov         rax, [rsp + 160]                    ; tag, from the stack
+    mov         r10, [rsp + 168]                    ; tag_len, from the stack
+    mov         r11d, 0x00                          ; how it was entered
 .entered:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
-    mov         rbx, 2305843009213693951	; bytes of AAD or IV, at most
+    mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, rbx
     ja          .refused
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, rbx
     ja          .refused
-    mov         rbx, 68719476704		; bytes of text, at most
+    mov         rbx, 68719476704                    ; bytes of text, at most
     cmp         r14, rbx
     ja          .refused
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x01
     je          .begin
     cmp         r10, 0x04
@@ -886,21 +886,21 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
 .begin:
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; byte_swap
-    vmovdqu     [rsp + 32], ymm0		; spill
-    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q]	; fold_q
+    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; byte_swap
+    vmovdqu     [rsp + 32], ymm0                    ; spill
+    vmovdqu     xmm0, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q]  ; fold_q
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm1, [rsi]			; IV, bytes 0..7
-    vmovd       xmm2, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm1, xmm1, xmm2		; IV
-    vpor        xmm1, xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_first_number]	; IV || 1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm1, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm2, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; IV
+    vpor        xmm1, xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_first_number]  ; IV || 1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_ready
 .iv_other:
     mov         r12, rdx
@@ -908,22 +908,22 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         r12, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu     xmm2, [rsi]			; C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rsp + 32]		; C
-    vpxor       xmm1, xmm1, xmm2		; A = X + C
-    vpxor       xmm2, xmm1, [rdi + 272]		; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vpxor       xmm1, xmm1, [rdi + 848]		; minus the key terms
-    add         rsi, 0x10			; the next block
+    vmovdqu     xmm2, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vpxor       xmm1, xmm1, xmm2                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 272]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, [rdi + 848]             ; minus the key terms
+    add         rsi, 0x10                           ; the next block
     sub         r12, 0x10
     cmp         r12, 0x10
     jae         .iv_whole
@@ -934,125 +934,125 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpxor       xmm2, xmm2, xmm2
     cmp         r12, 0x08
     jb          .iv_under8
-    vmovq       xmm2, [rsi]			; bytes 0..7
-    vmovq       xmm3, [rsi + r12 - 8]		; the last 8 bytes
+    vmovq       xmm2, [rsi]                         ; bytes 0..7
+    vmovq       xmm3, [rsi + r12 - 8]               ; the last 8 bytes
     shl         r12, 0x03
     sub         r12, 0x78
-    neg         r12				; 8·(15 - r) bits
+    neg         r12                                 ; 8·(15 - r) bits
     vmovq       xmm4, r12
-    vpsrlq      xmm3, xmm3, xmm4		; 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; C_last, zero-padded
+    vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         r12, 0x04
     jb          .iv_under4
-    vmovd       xmm2, [rsi]			; bytes 0..3
-    vmovd       xmm3, [rsi + r12 - 4]		; the last 4 bytes
+    vmovd       xmm2, [rsi]                         ; bytes 0..3
+    vmovd       xmm3, [rsi + r12 - 4]               ; the last 4 bytes
     shl         r12, 0x03
-    sub         r12, 0x20			; 8·(r - 4) bits
+    sub         r12, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm4, r12
-    vpsllq      xmm3, xmm3, xmm4		; into place
-    vpor        xmm2, xmm2, xmm3		; C_last, zero-padded
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
+    vpor        xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbp, r12
     shr         rbp, 0x01
-    movzx       ebx, byte [rsi]			; byte 0
+    movzx       ebx, byte [rsi]                     ; byte 0
     vmovq       xmm2, rbx
-    movzx       ebx, byte [rsi + rbp]		; byte r >> 1
+    movzx       ebx, byte [rsi + rbp]               ; byte r >> 1
     vmovq       xmm3, rbx
     shl         rbp, 0x03
     vmovq       xmm4, rbp
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     sub         r12, 0x01
-    movzx       esi, byte [rsi + r12]		; byte r - 1
+    movzx       esi, byte [rsi + r12]               ; byte r - 1
     vmovq       xmm4, rsi
     shl         r12, 0x03
     vmovq       xmm5, r12
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     vpor        xmm2, xmm2, xmm3
-    vpor        xmm2, xmm2, xmm4		; C_last, zero-padded
+    vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .iv_padded:
-    vpshufb     xmm2, xmm2, [rsp + 32]		; C
-    vpxor       xmm1, xmm1, xmm2		; A = X + C
-    vpxor       xmm2, xmm1, [rdi + 272]		; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vpxor       xmm1, xmm1, [rdi + 848]		; minus the key terms
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vpxor       xmm1, xmm1, xmm2                    ; A = X + C
+    vpxor       xmm2, xmm1, [rdi + 272]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, [rdi + 848]             ; minus the key terms
 .iv_absorbed:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm2, rdx
-    vpxor       xmm1, xmm1, xmm2		; A = X + lengths
-    vpxor       xmm2, xmm1, [rdi + 272]		; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxor       xmm2, xmm2, xmm1		; LO += S
-    vpxor       xmm1, xmm3, xmm1		; HI += S
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; + HI
-    vpxor       xmm1, xmm3, xmm1		; RES = fold(LO) + HI
-    vpxor       xmm1, xmm1, [rdi + 848]		; minus the key terms
-    vpshufb     xmm1, xmm1, [rsp + 32]		; J_0
+    vpxor       xmm1, xmm1, xmm2                    ; A = X + lengths
+    vpxor       xmm2, xmm1, [rdi + 272]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxor       xmm2, xmm2, xmm1                    ; LO += S
+    vpxor       xmm1, xmm3, xmm1                    ; HI += S
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; + HI
+    vpxor       xmm1, xmm3, xmm1                    ; RES = fold(LO) + HI
+    vpxor       xmm1, xmm1, [rdi + 848]             ; minus the key terms
+    vpshufb     xmm1, xmm1, [rsp + 32]              ; J_0
 .iv_ready:
-    vmovdqu     xmm2, [rdi + 864]		; E_K(J_0): k_0
-    vpxor       xmm2, xmm1, xmm2		; E_K(J_0): + k_0
-    mov         esi, 0x20			; E_K(J_0): place of k_1, from k_0
-    vmovdqu     xmm3, [rdi + rsi + 864]		; E_K(J_0): k_i
-    vaesenc     xmm2, xmm2, xmm3		; E_K(J_0): round i
-    add         rsi, 0x20			; E_K(J_0)
-    mov         rdx, [rdi + 1344]		; E_K(J_0): place of k_Nr, from k_0
+    vmovdqu     xmm2, [rdi + 864]                   ; E_K(J_0): k_0
+    vpxor       xmm2, xmm1, xmm2                    ; E_K(J_0): + k_0
+    mov         esi, 0x20                           ; E_K(J_0): place of k_1, from k_0
+    vmovdqu     xmm3, [rdi + rsi + 864]             ; E_K(J_0): k_i
+    vaesenc     xmm2, xmm2, xmm3                    ; E_K(J_0): round i
+    add         rsi, 0x20                           ; E_K(J_0)
+    mov         rdx, [rdi + 1344]                   ; E_K(J_0): place of k_Nr, from k_0
 .mask:
-    vmovdqu     xmm3, [rdi + rsi + 864]		; E_K(J_0): k_i
-    vaesenc     xmm2, xmm2, xmm3		; E_K(J_0): round i
-    vmovdqu     xmm3, [rdi + rsi + 896]		; E_K(J_0): k_i
-    vaesenc     xmm2, xmm2, xmm3		; E_K(J_0): round i
-    add         rsi, 0x40			; E_K(J_0)
+    vmovdqu     xmm3, [rdi + rsi + 864]             ; E_K(J_0): k_i
+    vaesenc     xmm2, xmm2, xmm3                    ; E_K(J_0): round i
+    vmovdqu     xmm3, [rdi + rsi + 896]             ; E_K(J_0): k_i
+    vaesenc     xmm2, xmm2, xmm3                    ; E_K(J_0): round i
+    add         rsi, 0x40                           ; E_K(J_0)
     cmp         rdx, rsi
-    ja          .mask				; E_K(J_0)
+    ja          .mask                               ; E_K(J_0)
 .after_mask:
-    vmovdqu     xmm3, [rdi + rsi + 864]		; E_K(J_0): k_i
-    vaesenclast xmm2, xmm2, xmm3		; E_K(J_0): last round
-    vmovdqu     [rsp], xmm2			; E_K(J_0), put aside
-    vperm2i128  ymm1, ymm1, ymm1, 0x00		; J_0 in every lane
-    vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter, last word first
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers_from_1]	; lane l is l blocks ahead
+    vmovdqu     xmm3, [rdi + rsi + 864]             ; E_K(J_0): k_i
+    vaesenclast xmm2, xmm2, xmm3                    ; E_K(J_0): last round
+    vmovdqu     [rsp], xmm2                         ; E_K(J_0), put aside
+    vperm2i128  ymm1, ymm1, ymm1, 0x00              ; J_0 in every lane
+    vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter, last word first
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rbx, r8
     vpxor       xmm2, xmm2, xmm2
-    vmovdqu     [rsp + 64], ymm2		; spill
+    vmovdqu     [rsp + 64], ymm2                    ; spill
     cmp         rbx, 0x10
     jb          .aad_short
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .aad_whole:
-    vmovdqu     xmm2, [rcx]			; C, bytes as in memory
-    vpshufb     xmm2, xmm2, [rsp + 32]		; C
-    vmovdqu     ymm3, [rsp + 64]		; reload
-    vpxor       xmm2, xmm3, xmm2		; A = X + C
-    vpxor       xmm3, xmm2, [rdi + 272]		; T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; U0·U1
-    vpxor       xmm3, xmm3, xmm2		; LO += S
-    vpxor       xmm2, xmm4, xmm2		; HI += S
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; + HI
-    vpxor       xmm2, xmm4, xmm2		; RES = fold(LO) + HI
-    vpxor       xmm2, xmm2, [rdi + 848]		; minus the key terms
-    vmovdqu     [rsp + 64], ymm2		; spill
-    add         rcx, 0x10			; the next block
+    vmovdqu     xmm2, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vmovdqu     ymm3, [rsp + 64]                    ; reload
+    vpxor       xmm2, xmm3, xmm2                    ; A = X + C
+    vpxor       xmm3, xmm2, [rdi + 272]             ; T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; HI += S
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; + HI
+    vpxor       xmm2, xmm4, xmm2                    ; RES = fold(LO) + HI
+    vpxor       xmm2, xmm2, [rdi + 848]             ; minus the key terms
+    vmovdqu     [rsp + 64], ymm2                    ; spill
+    add         rcx, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_whole
@@ -1063,247 +1063,247 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpxor       xmm2, xmm2, xmm2
     cmp         rbx, 0x08
     jb          .aad_under8
-    vmovq       xmm2, [rcx]			; bytes 0..7
-    vmovq       xmm3, [rcx + rbx - 8]		; the last 8 bytes
+    vmovq       xmm2, [rcx]                         ; bytes 0..7
+    vmovq       xmm3, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     vmovq       xmm4, rbx
-    vpsrlq      xmm3, xmm3, xmm4		; 8·(15 - r) bits
-    vpsrlq      xmm3, xmm3, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm2, xmm2, xmm3		; C_last, zero-padded
+    vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
+    vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    vmovd       xmm2, [rcx]			; bytes 0..3
-    vmovd       xmm3, [rcx + rbx - 4]		; the last 4 bytes
+    vmovd       xmm2, [rcx]                         ; bytes 0..3
+    vmovd       xmm3, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm4, rbx
-    vpsllq      xmm3, xmm3, xmm4		; into place
-    vpor        xmm2, xmm2, xmm3		; C_last, zero-padded
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
+    vpor        xmm2, xmm2, xmm3                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         rsi, rbx
     shr         rsi, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     vmovq       xmm2, rdx
-    movzx       edx, byte [rcx + rsi]		; byte r >> 1
+    movzx       edx, byte [rcx + rsi]               ; byte r >> 1
     vmovq       xmm3, rdx
     shl         rsi, 0x03
     vmovq       xmm4, rsi
-    vpsllq      xmm3, xmm3, xmm4		; into place
+    vpsllq      xmm3, xmm3, xmm4                    ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     vmovq       xmm4, rcx
     shl         rbx, 0x03
     vmovq       xmm5, rbx
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     vpor        xmm2, xmm2, xmm3
-    vpor        xmm2, xmm2, xmm4		; C_last, zero-padded
+    vpor        xmm2, xmm2, xmm4                    ; C_last, zero-padded
 .aad_padded:
-    vpshufb     xmm2, xmm2, [rsp + 32]		; C
-    vmovdqu     ymm3, [rsp + 64]		; reload
-    vpxor       xmm2, xmm3, xmm2		; A = X + C
-    vpxor       xmm3, xmm2, [rdi + 272]		; T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; U0·U1
-    vpxor       xmm3, xmm3, xmm2		; LO += S
-    vpxor       xmm2, xmm4, xmm2		; HI += S
-    vpclmulqdq  xmm0, xmm3, xmm0, 0x10		; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; + HI
-    vpxor       xmm0, xmm0, xmm2		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 848]		; minus the key terms
-    vmovdqu     [rsp + 64], ymm0		; spill
+    vpshufb     xmm2, xmm2, [rsp + 32]              ; C
+    vmovdqu     ymm3, [rsp + 64]                    ; reload
+    vpxor       xmm2, xmm3, xmm2                    ; A = X + C
+    vpxor       xmm3, xmm2, [rdi + 272]             ; T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxor       xmm3, xmm3, xmm2                    ; LO += S
+    vpxor       xmm2, xmm4, xmm2                    ; HI += S
+    vpclmulqdq  xmm0, xmm3, xmm0, 0x10              ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; + HI
+    vpxor       xmm0, xmm0, xmm2                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 848]             ; minus the key terms
+    vmovdqu     [rsp + 64], ymm0                    ; spill
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
     cmp         rbp, 256
     jb          .rest
-    mov         rdx, r9				; what is hashed
-    mov         rcx, r11			; whether nothing is hashed yet
+    mov         rdx, r9                             ; what is hashed
+    mov         rcx, r11                            ; whether nothing is hashed yet
     cmp         r11, 0x00
     je          .turn
     mov         rdx, rbx
     jmp         .turn
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
-    vpshufb     ymm0, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm2, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm3, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm4, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm5, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm6, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm7, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vpshufb     ymm8, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vmovdqu     ymm9, [rdi + 864]		; k_0
-    vpxor       ymm0, ymm0, ymm9		; + k_0
-    vpxor       ymm2, ymm2, ymm9		; + k_0
-    vpxor       ymm3, ymm3, ymm9		; + k_0
-    vpxor       ymm4, ymm4, ymm9		; + k_0
-    vpxor       ymm5, ymm5, ymm9		; + k_0
-    vpxor       ymm6, ymm6, ymm9		; + k_0
-    vpxor       ymm7, ymm7, ymm9		; + k_0
-    vpxor       ymm8, ymm8, ymm9		; + k_0
+    vpshufb     ymm0, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm2, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm3, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm4, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm5, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm6, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm7, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vpshufb     ymm8, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vmovdqu     ymm9, [rdi + 864]                   ; k_0
+    vpxor       ymm0, ymm0, ymm9                    ; + k_0
+    vpxor       ymm2, ymm2, ymm9                    ; + k_0
+    vpxor       ymm3, ymm3, ymm9                    ; + k_0
+    vpxor       ymm4, ymm4, ymm9                    ; + k_0
+    vpxor       ymm5, ymm5, ymm9                    ; + k_0
+    vpxor       ymm6, ymm6, ymm9                    ; + k_0
+    vpxor       ymm7, ymm7, ymm9                    ; + k_0
+    vpxor       ymm8, ymm8, ymm9                    ; + k_0
     vpxor       xmm9, xmm9, xmm9
     vpxor       xmm10, xmm10, xmm10
     vpxor       xmm11, xmm11, xmm11
-    mov         esi, 0x20			; place of k_1, from k_0
+    mov         esi, 0x20                           ; place of k_1, from k_0
 .pairs:
-    vmovdqu     ymm12, [rdi + rsi + 864]	; k_i
-    vaesenc     ymm0, ymm0, ymm12		; round i
-    vaesenc     ymm2, ymm2, ymm12		; round i
-    vaesenc     ymm3, ymm3, ymm12		; round i
-    vaesenc     ymm4, ymm4, ymm12		; round i
-    vaesenc     ymm5, ymm5, ymm12		; round i
-    vaesenc     ymm6, ymm6, ymm12		; round i
-    vaesenc     ymm7, ymm7, ymm12		; round i
-    vaesenc     ymm8, ymm8, ymm12		; round i
-    vmovdqu     ymm12, [rdi + rsi + 896]	; k_i
-    vaesenc     ymm0, ymm0, ymm12		; round i
-    vaesenc     ymm2, ymm2, ymm12		; round i
-    vaesenc     ymm3, ymm3, ymm12		; round i
-    vaesenc     ymm4, ymm4, ymm12		; round i
-    vaesenc     ymm5, ymm5, ymm12		; round i
-    vaesenc     ymm6, ymm6, ymm12		; round i
-    vaesenc     ymm7, ymm7, ymm12		; round i
-    vaesenc     ymm8, ymm8, ymm12		; round i
+    vmovdqu     ymm12, [rdi + rsi + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
+    vmovdqu     ymm12, [rdi + rsi + 896]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     cmp         rcx, 0x01
     je          short .cipher_alone
-    vmovdqu     ymm12, [rdx + rsi + 32]		; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm13, [rdx + rsi + 64]		; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm14, ymm12, [rdi + rsi + 64]	; T = A + C1
-    vpxor       ymm15, ymm12, [rdi + rsi + 352]	; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; A0·A1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; T0·T1
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; U0·U1
-    vpxor       ymm9, ymm9, ymm12		; S += it
-    vpxor       ymm10, ymm10, ymm14		; LO += it
-    vpxor       ymm11, ymm11, ymm15		; HI += it
-    vpxor       ymm12, ymm13, [rdi + rsi + 96]	; T = A + C1
-    vpxor       ymm14, ymm13, [rdi + rsi + 384]	; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; A0·A1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; U0·U1
-    vpxor       ymm9, ymm9, ymm13		; S += it
-    vpxor       ymm10, ymm10, ymm12		; LO += it
-    vpxor       ymm11, ymm11, ymm14		; HI += it
+    vmovdqu     ymm12, [rdx + rsi + 32]             ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm13, [rdx + rsi + 64]             ; C, bytes as in memory
+    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm14, ymm12, [rdi + rsi + 64]      ; T = A + C1
+    vpxor       ymm15, ymm12, [rdi + rsi + 352]     ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; T0·T1
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm14                 ; LO += it
+    vpxor       ymm11, ymm11, ymm15                 ; HI += it
+    vpxor       ymm12, ymm13, [rdi + rsi + 96]      ; T = A + C1
+    vpxor       ymm14, ymm13, [rdi + rsi + 384]     ; U = A + C2
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm13                   ; S += it
+    vpxor       ymm10, ymm10, ymm12                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
 .cipher_alone:
     add         rsi, 0x40
     cmp         rsi, 0xe0
     jb          .pairs
 .after_pairs:
-    vmovdqu     ymm12, [rdi + rsi + 864]	; k_i
-    vaesenc     ymm0, ymm0, ymm12		; round i
-    vaesenc     ymm2, ymm2, ymm12		; round i
-    vaesenc     ymm3, ymm3, ymm12		; round i
-    vaesenc     ymm4, ymm4, ymm12		; round i
-    vaesenc     ymm5, ymm5, ymm12		; round i
-    vaesenc     ymm6, ymm6, ymm12		; round i
-    vaesenc     ymm7, ymm7, ymm12		; round i
-    vaesenc     ymm8, ymm8, ymm12		; round i
+    vmovdqu     ymm12, [rdi + rsi + 864]            ; k_i
+    vaesenc     ymm0, ymm0, ymm12                   ; round i
+    vaesenc     ymm2, ymm2, ymm12                   ; round i
+    vaesenc     ymm3, ymm3, ymm12                   ; round i
+    vaesenc     ymm4, ymm4, ymm12                   ; round i
+    vaesenc     ymm5, ymm5, ymm12                   ; round i
+    vaesenc     ymm6, ymm6, ymm12                   ; round i
+    vaesenc     ymm7, ymm7, ymm12                   ; round i
+    vaesenc     ymm8, ymm8, ymm12                   ; round i
     add         rsi, 0x20
     cmp         rcx, 0x01
     je          .nothing_hashed
-    vmovdqu     ymm12, [rdx]			; C, bytes as in memory
-    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm13, [rdx + 32]		; C, bytes as in memory
-    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm12, ymm12, [rsp + 64]	; A = X + C
-    vpxor       ymm14, ymm13, [rdi + 64]	; T = A + C1
-    vpxor       ymm15, ymm13, [rdi + 352]	; U = A + C2
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; A0·A1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; T0·T1
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; U0·U1
-    vpxor       ymm9, ymm9, ymm13		; S += it
-    vpxor       ymm10, ymm10, ymm14		; LO += it
-    vpxor       ymm11, ymm11, ymm15		; HI += it
-    vpxor       ymm13, ymm12, [rdi + 32]	; T = A + C1
-    vpxor       ymm14, ymm12, [rdi + 320]	; U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; A0·A1
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; U0·U1
-    vpxor       ymm9, ymm9, ymm12		; S += it
-    vpxor       ymm10, ymm10, ymm13		; LO += it
-    vpxor       ymm11, ymm11, ymm14		; HI += it
-    vpxor       ymm10, ymm10, ymm9		; LO += S
-    vpxor       ymm9, ymm11, ymm9		; HI += S
-    vpclmulqdq  ymm11, ymm10, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm10, ymm10, 0x4e		; (LO1, LO0)
-    vpxor       ymm9, ymm10, ymm9		; + HI
-    vpxor       ymm9, ymm11, ymm9		; RES = fold(LO) + HI
-    vextracti128 xmm10, ymm9, 0x01		; upper lanes
-    vpxor       xmm9, xmm9, xmm10		; add up the lanes
-    vpxor       xmm9, xmm9, [rdi + 608]		; minus the key terms
-    vmovdqu     [rsp + 64], ymm9		; spill
+    vmovdqu     ymm12, [rdx]                        ; C, bytes as in memory
+    vpshufb     ymm12, ymm12, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm13, [rdx + 32]                   ; C, bytes as in memory
+    vpshufb     ymm13, ymm13, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm12, ymm12, [rsp + 64]            ; A = X + C
+    vpxor       ymm14, ymm13, [rdi + 64]            ; T = A + C1
+    vpxor       ymm15, ymm13, [rdi + 352]           ; U = A + C2
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; A0·A1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; T0·T1
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm13                   ; S += it
+    vpxor       ymm10, ymm10, ymm14                 ; LO += it
+    vpxor       ymm11, ymm11, ymm15                 ; HI += it
+    vpxor       ymm13, ymm12, [rdi + 32]            ; T = A + C1
+    vpxor       ymm14, ymm12, [rdi + 320]           ; U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; A0·A1
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; U0·U1
+    vpxor       ymm9, ymm9, ymm12                   ; S += it
+    vpxor       ymm10, ymm10, ymm13                 ; LO += it
+    vpxor       ymm11, ymm11, ymm14                 ; HI += it
+    vpxor       ymm10, ymm10, ymm9                  ; LO += S
+    vpxor       ymm9, ymm11, ymm9                   ; HI += S
+    vpclmulqdq  ymm11, ymm10, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm10, ymm10, 0x4e                  ; (LO1, LO0)
+    vpxor       ymm9, ymm10, ymm9                   ; + HI
+    vpxor       ymm9, ymm11, ymm9                   ; RES = fold(LO) + HI
+    vextracti128 xmm10, ymm9, 0x01                  ; upper lanes
+    vpxor       xmm9, xmm9, xmm10                   ; add up the lanes
+    vpxor       xmm9, xmm9, [rdi + 608]             ; minus the key terms
+    vmovdqu     [rsp + 64], ymm9                    ; spill
     add         rdx, 256
 .nothing_hashed:
-    mov         rcx, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu     ymm9, [rdi + rsi + 864]		; k_i
-    vaesenc     ymm0, ymm0, ymm9		; round i
-    vaesenc     ymm2, ymm2, ymm9		; round i
-    vaesenc     ymm3, ymm3, ymm9		; round i
-    vaesenc     ymm4, ymm4, ymm9		; round i
-    vaesenc     ymm5, ymm5, ymm9		; round i
-    vaesenc     ymm6, ymm6, ymm9		; round i
-    vaesenc     ymm7, ymm7, ymm9		; round i
-    vaesenc     ymm8, ymm8, ymm9		; round i
-    vmovdqu     ymm9, [rdi + rsi + 896]		; k_i
-    vaesenc     ymm0, ymm0, ymm9		; round i
-    vaesenc     ymm2, ymm2, ymm9		; round i
-    vaesenc     ymm3, ymm3, ymm9		; round i
-    vaesenc     ymm4, ymm4, ymm9		; round i
-    vaesenc     ymm5, ymm5, ymm9		; round i
-    vaesenc     ymm6, ymm6, ymm9		; round i
-    vaesenc     ymm7, ymm7, ymm9		; round i
-    vaesenc     ymm8, ymm8, ymm9		; round i
+    vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
+    vaesenc     ymm0, ymm0, ymm9                    ; round i
+    vaesenc     ymm2, ymm2, ymm9                    ; round i
+    vaesenc     ymm3, ymm3, ymm9                    ; round i
+    vaesenc     ymm4, ymm4, ymm9                    ; round i
+    vaesenc     ymm5, ymm5, ymm9                    ; round i
+    vaesenc     ymm6, ymm6, ymm9                    ; round i
+    vaesenc     ymm7, ymm7, ymm9                    ; round i
+    vaesenc     ymm8, ymm8, ymm9                    ; round i
+    vmovdqu     ymm9, [rdi + rsi + 896]             ; k_i
+    vaesenc     ymm0, ymm0, ymm9                    ; round i
+    vaesenc     ymm2, ymm2, ymm9                    ; round i
+    vaesenc     ymm3, ymm3, ymm9                    ; round i
+    vaesenc     ymm4, ymm4, ymm9                    ; round i
+    vaesenc     ymm5, ymm5, ymm9                    ; round i
+    vaesenc     ymm6, ymm6, ymm9                    ; round i
+    vaesenc     ymm7, ymm7, ymm9                    ; round i
+    vaesenc     ymm8, ymm8, ymm9                    ; round i
     add         rsi, 0x40
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    vmovdqu     ymm9, [rdi + rsi + 864]		; k_i
-    vpxor       ymm10, ymm9, [r9]		; k_Nr + text
-    vaesenclast ymm0, ymm0, ymm10		; last round: the other text
-    vmovdqu     [rbx], ymm0			; written
-    vpxor       ymm0, ymm9, [r9 + 32]		; k_Nr + text
-    vaesenclast ymm0, ymm2, ymm0		; last round: the other text
-    vmovdqu     [rbx + 32], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 64]		; k_Nr + text
-    vaesenclast ymm0, ymm3, ymm0		; last round: the other text
-    vmovdqu     [rbx + 64], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 96]		; k_Nr + text
-    vaesenclast ymm0, ymm4, ymm0		; last round: the other text
-    vmovdqu     [rbx + 96], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 128]		; k_Nr + text
-    vaesenclast ymm0, ymm5, ymm0		; last round: the other text
-    vmovdqu     [rbx + 128], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 160]		; k_Nr + text
-    vaesenclast ymm0, ymm6, ymm0		; last round: the other text
-    vmovdqu     [rbx + 160], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 192]		; k_Nr + text
-    vaesenclast ymm0, ymm7, ymm0		; last round: the other text
-    vmovdqu     [rbx + 192], ymm0		; written
-    vpxor       ymm0, ymm9, [r9 + 224]		; k_Nr + text
-    vaesenclast ymm0, ymm8, ymm0		; last round: the other text
-    vmovdqu     [rbx + 224], ymm0		; written
-    add         r9, 256				; next group
+    vmovdqu     ymm9, [rdi + rsi + 864]             ; k_i
+    vpxor       ymm10, ymm9, [r9]                   ; k_Nr + text
+    vaesenclast ymm0, ymm0, ymm10                   ; last round: the other text
+    vmovdqu     [rbx], ymm0                         ; written
+    vpxor       ymm0, ymm9, [r9 + 32]               ; k_Nr + text
+    vaesenclast ymm0, ymm2, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 32], ymm0                    ; written
+    vpxor       ymm0, ymm9, [r9 + 64]               ; k_Nr + text
+    vaesenclast ymm0, ymm3, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 64], ymm0                    ; written
+    vpxor       ymm0, ymm9, [r9 + 96]               ; k_Nr + text
+    vaesenclast ymm0, ymm4, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 96], ymm0                    ; written
+    vpxor       ymm0, ymm9, [r9 + 128]              ; k_Nr + text
+    vaesenclast ymm0, ymm5, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 128], ymm0                   ; written
+    vpxor       ymm0, ymm9, [r9 + 160]              ; k_Nr + text
+    vaesenclast ymm0, ymm6, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 160], ymm0                   ; written
+    vpxor       ymm0, ymm9, [r9 + 192]              ; k_Nr + text
+    vaesenclast ymm0, ymm7, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 192], ymm0                   ; written
+    vpxor       ymm0, ymm9, [r9 + 224]              ; k_Nr + text
+    vaesenclast ymm0, ymm8, ymm0                    ; last round: the other text
+    vmovdqu     [rbx + 224], ymm0                   ; written
+    add         r9, 256                             ; next group
     add         rbx, 256
     sub         rbp, 256
     cmp         rbp, 256
@@ -1314,115 +1314,115 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpxor       xmm0, xmm0, xmm0
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
-    mov         ecx, 0x20			; place of k_1, from k_0
+    mov         ecx, 0x20                           ; place of k_1, from k_0
 .last_pairs:
-    vmovdqu     ymm4, [rdx + rcx + 32]		; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm5, [rdx + rcx + 64]		; C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm6, ymm4, [rdi + rcx + 64]	; T = A + C1
-    vpxor       ymm7, ymm4, [rdi + rcx + 352]	; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm4		; S += it
-    vpxor       ymm2, ymm2, ymm6		; LO += it
-    vpxor       ymm3, ymm3, ymm7		; HI += it
-    vpxor       ymm4, ymm5, [rdi + rcx + 96]	; T = A + C1
-    vpxor       ymm6, ymm5, [rdi + rcx + 384]	; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm5		; S += it
-    vpxor       ymm2, ymm2, ymm4		; LO += it
-    vpxor       ymm3, ymm3, ymm6		; HI += it
+    vmovdqu     ymm4, [rdx + rcx + 32]              ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm5, [rdx + rcx + 64]              ; C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm6, ymm4, [rdi + rcx + 64]        ; T = A + C1
+    vpxor       ymm7, ymm4, [rdi + rcx + 352]       ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm4                    ; S += it
+    vpxor       ymm2, ymm2, ymm6                    ; LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; HI += it
+    vpxor       ymm4, ymm5, [rdi + rcx + 96]        ; T = A + C1
+    vpxor       ymm6, ymm5, [rdi + rcx + 384]       ; U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm5                    ; S += it
+    vpxor       ymm2, ymm2, ymm4                    ; LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; HI += it
     add         rcx, 0x40
     cmp         rcx, 0xe0
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu     ymm4, [rdx]			; C, bytes as in memory
-    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vmovdqu     ymm5, [rdx + 32]		; C, bytes as in memory
-    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm4, ymm4, [rsp + 64]		; A = X + C
-    vpxor       ymm6, ymm5, [rdi + 64]		; T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 352]		; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm5		; S += it
-    vpxor       ymm2, ymm2, ymm6		; LO += it
-    vpxor       ymm3, ymm3, ymm7		; HI += it
-    vpxor       ymm5, ymm4, [rdi + 32]		; T = A + C1
-    vpxor       ymm6, ymm4, [rdi + 320]		; U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; U0·U1
-    vpxor       ymm0, ymm0, ymm4		; S += it
-    vpxor       ymm2, ymm2, ymm5		; LO += it
-    vpxor       ymm3, ymm3, ymm6		; HI += it
-    vpxor       ymm2, ymm2, ymm0		; LO += S
-    vpxor       ymm0, ymm3, ymm0		; HI += S
-    vpclmulqdq  ymm3, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; (LO1, LO0)
-    vpxor       ymm0, ymm2, ymm0		; + HI
-    vpxor       ymm0, ymm3, ymm0		; RES = fold(LO) + HI
-    vextracti128 xmm2, ymm0, 0x01		; upper lanes
-    vpxor       xmm0, xmm0, xmm2		; add up the lanes
-    vpxor       xmm0, xmm0, [rdi + 608]		; minus the key terms
-    vmovdqu     [rsp + 64], ymm0		; spill
+    vmovdqu     ymm4, [rdx]                         ; C, bytes as in memory
+    vpshufb     ymm4, ymm4, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vmovdqu     ymm5, [rdx + 32]                    ; C, bytes as in memory
+    vpshufb     ymm5, ymm5, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm4, ymm4, [rsp + 64]              ; A = X + C
+    vpxor       ymm6, ymm5, [rdi + 64]              ; T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm5                    ; S += it
+    vpxor       ymm2, ymm2, ymm6                    ; LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; HI += it
+    vpxor       ymm5, ymm4, [rdi + 32]              ; T = A + C1
+    vpxor       ymm6, ymm4, [rdi + 320]             ; U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; U0·U1
+    vpxor       ymm0, ymm0, ymm4                    ; S += it
+    vpxor       ymm2, ymm2, ymm5                    ; LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; HI += it
+    vpxor       ymm2, ymm2, ymm0                    ; LO += S
+    vpxor       ymm0, ymm3, ymm0                    ; HI += S
+    vpclmulqdq  ymm3, ymm2, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm0, ymm2, ymm0                    ; + HI
+    vpxor       ymm0, ymm3, ymm0                    ; RES = fold(LO) + HI
+    vextracti128 xmm2, ymm0, 0x01                   ; upper lanes
+    vpxor       xmm0, xmm0, xmm2                    ; add up the lanes
+    vpxor       xmm0, xmm0, [rdi + 608]             ; minus the key terms
+    vmovdqu     [rsp + 64], ymm0                    ; spill
 .rest:
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rsi, [rdi + 272]
     sub         rsi, rcx
-    vmovdqu     xmm0, [rsi + 576]		; R: the key terms of all powers that are met
+    vmovdqu     xmm0, [rsi + 576]                   ; R: the key terms of all powers that are met
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     cmp         rbp, 0x20
     jb          .blocks
 .register:
-    vpshufb     ymm5, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vmovdqu     ymm6, [rdi + 864]		; k_0
-    vpxor       ymm5, ymm5, ymm6		; + k_0
-    mov         edx, 0x20			; place of k_1, from k_0
-    vmovdqu     ymm6, [rdi + rdx + 864]		; k_i
-    vaesenc     ymm5, ymm5, ymm6		; round i
+    vpshufb     ymm5, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vmovdqu     ymm6, [rdi + 864]                   ; k_0
+    vpxor       ymm5, ymm5, ymm6                    ; + k_0
+    mov         edx, 0x20                           ; place of k_1, from k_0
+    vmovdqu     ymm6, [rdi + rdx + 864]             ; k_i
+    vaesenc     ymm5, ymm5, ymm6                    ; round i
     add         rdx, 0x20
-    mov         rcx, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
 .wide_round:
-    vmovdqu     ymm6, [rdi + rdx + 864]		; k_i
-    vaesenc     ymm5, ymm5, ymm6		; round i
-    vmovdqu     ymm6, [rdi + rdx + 896]		; k_i
-    vaesenc     ymm5, ymm5, ymm6		; round i
+    vmovdqu     ymm6, [rdi + rdx + 864]             ; k_i
+    vaesenc     ymm5, ymm5, ymm6                    ; round i
+    vmovdqu     ymm6, [rdi + rdx + 896]             ; k_i
+    vaesenc     ymm5, ymm5, ymm6                    ; round i
     add         rdx, 0x40
     cmp         rcx, rdx
     ja          .wide_round
 .after_wide_round:
-    vmovdqu     ymm6, [rdi + rdx + 864]		; k_i
-    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]	; the next counters
-    vmovdqu     ymm7, [r9]			; text
-    vpxor       ymm6, ymm6, ymm7		; k_Nr + text
-    vaesenclast ymm5, ymm5, ymm6		; the other text
-    vmovdqu     [rbx], ymm5			; written
+    vmovdqu     ymm6, [rdi + rdx + 864]             ; k_i
+    vpaddd      ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_blocks_2]  ; the next counters
+    vmovdqu     ymm7, [r9]                          ; text
+    vpxor       ymm6, ymm6, ymm7                    ; k_Nr + text
+    vaesenclast ymm5, ymm5, ymm6                    ; the other text
+    vmovdqu     [rbx], ymm5                         ; written
     cmp         r11, 0x00
     je          .wide_chosen
     vmovdqa     ymm7, ymm5
 .wide_chosen:
-    vpshufb     ymm5, ymm7, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; C
-    vpxor       ymm5, ymm5, [rsp + 64]		; A = X + C
-    vpxor       xmm6, xmm6, xmm6		; X counts once
-    vmovdqu     [rsp + 64], ymm6		; spill
-    vpxor       ymm6, ymm5, [rsi]		; T = A + C1
-    vpxor       ymm7, ymm5, [rsi + 288]		; U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; U0·U1
-    vpxor       ymm2, ymm2, ymm5		; S += it
-    vpxor       ymm3, ymm3, ymm6		; LO += it
-    vpxor       ymm4, ymm4, ymm7		; HI += it
-    add         rsi, 0x20			; the next powers
+    vpshufb     ymm5, ymm7, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; C
+    vpxor       ymm5, ymm5, [rsp + 64]              ; A = X + C
+    vpxor       xmm6, xmm6, xmm6                    ; X counts once
+    vmovdqu     [rsp + 64], ymm6                    ; spill
+    vpxor       ymm6, ymm5, [rsi]                   ; T = A + C1
+    vpxor       ymm7, ymm5, [rsi + 288]             ; U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; S += it
+    vpxor       ymm3, ymm3, ymm6                    ; LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; HI += it
+    add         rsi, 0x20                           ; the next powers
     add         r9, 0x20
     add         rbx, 0x20
     sub         rbp, 0x20
@@ -1432,35 +1432,35 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
 .blocks:
     cmp         rbp, 0x00
     je          .written
-    vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]	; counter block
-    vmovdqu     ymm5, [rdi + 864]		; k_0
-    vpxor       ymm1, ymm1, ymm5		; + k_0
-    mov         edx, 0x20			; place of k_1, from k_0
-    vmovdqu     ymm5, [rdi + rdx + 864]		; k_i
-    vaesenc     ymm1, ymm1, ymm5		; round i
+    vpshufb     ymm1, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_byte_swap]  ; counter block
+    vmovdqu     ymm5, [rdi + 864]                   ; k_0
+    vpxor       ymm1, ymm1, ymm5                    ; + k_0
+    mov         edx, 0x20                           ; place of k_1, from k_0
+    vmovdqu     ymm5, [rdi + rdx + 864]             ; k_i
+    vaesenc     ymm1, ymm1, ymm5                    ; round i
     add         rdx, 0x20
-    mov         rcx, [rdi + 1344]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 1344]                   ; place of k_Nr, from k_0
 .block_round:
-    vmovdqu     ymm5, [rdi + rdx + 864]		; k_i
-    vaesenc     ymm1, ymm1, ymm5		; round i
-    vmovdqu     ymm5, [rdi + rdx + 896]		; k_i
-    vaesenc     ymm1, ymm1, ymm5		; round i
+    vmovdqu     ymm5, [rdi + rdx + 864]             ; k_i
+    vaesenc     ymm1, ymm1, ymm5                    ; round i
+    vmovdqu     ymm5, [rdi + rdx + 896]             ; k_i
+    vaesenc     ymm1, ymm1, ymm5                    ; round i
     add         rdx, 0x40
     cmp         rcx, rdx
     ja          .block_round
 .after_block_round:
-    vmovdqu     xmm5, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]	; positions
-    vmovdqu     ymm6, [rdi + rdx + 864]		; k_i
-    vaesenclast ymm1, ymm1, ymm6		; keystream
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm5, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; positions
+    vmovdqu     ymm6, [rdi + rdx + 864]             ; k_i
+    vaesenclast ymm1, ymm1, ymm6                    ; keystream
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
     cmp         rbp, 0x10
     jb          .partial
-    vmovdqu     xmm7, [r9]			; text
-    vpxor       xmm6, xmm7, xmm1		; the other text
-    vmovdqu     [rbx], xmm6			; written
+    vmovdqu     xmm7, [r9]                          ; text
+    vpxor       xmm6, xmm7, xmm1                    ; the other text
+    vmovdqu     [rbx], xmm6                         ; written
     cmp         r11, 0x00
     je          .block_chosen
     vmovdqa     xmm7, xmm6
@@ -1470,189 +1470,189 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     vpxor       xmm7, xmm7, xmm7
     cmp         rbp, 0x08
     jb          .partial_under8
-    vmovq       xmm6, [r9]			; bytes 0..7
-    vmovq       xmm7, [r9 + rbp - 8]		; the last 8 bytes
+    vmovq       xmm6, [r9]                          ; bytes 0..7
+    vmovq       xmm7, [r9 + rbp - 8]                ; the last 8 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm7, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm7, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         rbp, 0x04
     jb          .partial_under4
-    vmovd       xmm6, [r9]			; bytes 0..3
-    vmovd       xmm7, [r9 + rbp - 4]		; the last 4 bytes
+    vmovd       xmm6, [r9]                          ; bytes 0..3
+    vmovd       xmm7, [r9 + rbp - 4]                ; the last 4 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm7, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm7, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         rdx, rbp
     shr         rdx, 0x01
-    movzx       ecx, byte [r9]			; byte 0
+    movzx       ecx, byte [r9]                      ; byte 0
     vmovq       xmm6, rcx
-    movzx       ecx, byte [r9 + rdx]		; byte r >> 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
     vmovq       xmm7, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     vmovq       xmm8, rdx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     mov         rdx, rbp
     sub         rdx, 0x01
-    movzx       ecx, byte [r9 + rdx]		; byte r - 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
     vmovq       xmm8, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     vmovq       xmm9, rdx
-    vpsllq      xmm8, xmm8, xmm9		; into place
-    mov         ecx, 0x00			; no byte stays
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
+    mov         ecx, 0x00                           ; no byte stays
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm7, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm7, xmm6, xmm8                    ; C_last, zero-padded
 .partial_padded:
-    vpxor       xmm6, xmm7, xmm1		; the other text
+    vpxor       xmm6, xmm7, xmm1                    ; the other text
     mov         rdx, rbx
     vmovdqa     xmm8, xmm6
     mov         rcx, rbp
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .partial_stored_8
-    vmovq       [rdx], xmm8			; 8 of its bytes
-    vpsrldq     xmm8, xmm8, 0x08		; the bytes after them
+    vmovq       [rdx], xmm8                         ; 8 of its bytes
+    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
     add         rdx, 0x08
 .partial_stored_8:
     mov         rcx, rbp
     and         rcx, 0x04
     cmp         rcx, 0x00
     je          .partial_stored_4
-    vmovd       [rdx], xmm8			; 4 of its bytes
-    vpsrldq     xmm8, xmm8, 0x04		; the bytes after them
+    vmovd       [rdx], xmm8                         ; 4 of its bytes
+    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
     add         rdx, 0x04
 .partial_stored_4:
     mov         rcx, rbp
     and         rcx, 0x02
     cmp         rcx, 0x00
     je          .partial_stored_2
-    vpextrw     word [rdx], xmm8, 0x00		; 2 of its bytes
-    vpsrldq     xmm8, xmm8, 0x02		; the bytes after them
+    vpextrw     word [rdx], xmm8, 0x00              ; 2 of its bytes
+    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
     add         rdx, 0x02
 .partial_stored_2:
     mov         rcx, rbp
     and         rcx, 0x01
     cmp         rcx, 0x00
     je          .partial_stored_1
-    vpextrb     byte [rdx], xmm8, 0x00		; 1 of its bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         r11, 0x00
     je          .partial_chosen
     vmovq       xmm7, rbp
     vpxor       xmm8, xmm8, xmm8
-    vpshufb     xmm7, xmm7, xmm8		; r in every byte
-    vpcmpgtb    xmm7, xmm7, xmm5		; ones in bytes 0..r-1
-    vpand       xmm7, xmm6, xmm7		; zero-padded
+    vpshufb     xmm7, xmm7, xmm8                    ; r in every byte
+    vpcmpgtb    xmm7, xmm7, xmm5                    ; ones in bytes 0..r-1
+    vpand       xmm7, xmm6, xmm7                    ; zero-padded
 .partial_chosen:
     mov         ebp, 0x10
 .hashed:
-    vpshufb     xmm6, xmm7, [rsp + 32]		; C
-    vpxor       xmm6, xmm6, [rsp + 64]		; A = X + C
-    vpxor       xmm7, xmm7, xmm7		; X counts once
-    vmovdqu     [rsp + 64], ymm7		; spill
-    vpxor       xmm7, xmm6, [rsi]		; T = A + C1
-    vpxor       xmm8, xmm6, [rsi + 288]		; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; U0·U1
-    vpxor       ymm2, ymm2, ymm6		; S += it
-    vpxor       ymm3, ymm3, ymm7		; LO += it
-    vpxor       ymm4, ymm4, ymm8		; HI += it
-    add         rsi, 0x10			; the next powers
+    vpshufb     xmm6, xmm7, [rsp + 32]              ; C
+    vpxor       xmm6, xmm6, [rsp + 64]              ; A = X + C
+    vpxor       xmm7, xmm7, xmm7                    ; X counts once
+    vmovdqu     [rsp + 64], ymm7                    ; spill
+    vpxor       xmm7, xmm6, [rsi]                   ; T = A + C1
+    vpxor       xmm8, xmm6, [rsi + 288]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       ymm2, ymm2, ymm6                    ; S += it
+    vpxor       ymm3, ymm3, ymm7                    ; LO += it
+    vpxor       ymm4, ymm4, ymm8                    ; HI += it
+    add         rsi, 0x10                           ; the next powers
     add         r9, 0x10
     add         rbx, 0x10
     sub         rbp, 0x10
-    vperm2i128  ymm1, ymm1, ymm1, 0x81		; the next block's
+    vperm2i128  ymm1, ymm1, ymm1, 0x81              ; the next block's
     cmp         rbp, 0x00
     jne         .block
 .after_block:
 .written:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     vmovq       xmm1, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm5, r8
-    vpunpcklqdq xmm1, xmm1, xmm5		; bits of both lengths, bytes reversed
-    vpxor       xmm1, xmm1, [rsp + 64]		; the lengths
-    vpxor       xmm5, xmm1, [rsi]		; T = A + C1
-    vpxor       xmm6, xmm1, [rsi + 288]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; U0·U1
-    vpxor       ymm2, ymm2, ymm1		; S += it
-    vpxor       ymm3, ymm3, ymm5		; LO += it
-    vpxor       ymm4, ymm4, ymm6		; HI += it
-    vpxor       ymm1, ymm3, ymm2		; LO += S
-    vpxor       ymm2, ymm4, ymm2		; HI += S
-    vpclmulqdq  ymm3, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2		; + HI
-    vpxor       ymm1, ymm3, ymm1		; RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; upper lanes
-    vpxor       xmm1, xmm1, xmm2		; add up the lanes
-    vpxor       xmm0, xmm1, xmm0		; minus the key terms
-    vmovdqu     [rsp + 64], ymm0		; spill
-    vmovdqu     ymm0, [rsp + 64]		; reload
-    vpshufb     xmm0, xmm0, [rsp + 32]		; as in memory
-    vmovdqu     xmm1, [rsp]			; E_K(J_0)
-    vpxor       xmm0, xmm0, xmm1		; the tag
+    vpunpcklqdq xmm1, xmm1, xmm5                    ; bits of both lengths, bytes reversed
+    vpxor       xmm1, xmm1, [rsp + 64]              ; the lengths
+    vpxor       xmm5, xmm1, [rsi]                   ; T = A + C1
+    vpxor       xmm6, xmm1, [rsi + 288]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; S += it
+    vpxor       ymm3, ymm3, ymm5                    ; LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; HI += it
+    vpxor       ymm1, ymm3, ymm2                    ; LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; HI += S
+    vpclmulqdq  ymm3, ymm1, [rel gcm_avx2_winograd_clmul1_x16_compact_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; + HI
+    vpxor       ymm1, ymm3, ymm1                    ; RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; add up the lanes
+    vpxor       xmm0, xmm1, xmm0                    ; minus the key terms
+    vmovdqu     [rsp + 64], ymm0                    ; spill
+    vmovdqu     ymm0, [rsp + 64]                    ; reload
+    vpshufb     xmm0, xmm0, [rsp + 32]              ; as in memory
+    vmovdqu     xmm1, [rsp]                         ; E_K(J_0)
+    vpxor       xmm0, xmm0, xmm1                    ; the tag
     cmp         r11, 0x00
     je          .given
-    vmovdqu     [rax], xmm0			; tag
+    vmovdqu     [rax], xmm0                         ; tag
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x60			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x60                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .given:
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    vmovq       xmm1, [rax]			; bytes 0..7
-    vmovq       xmm2, [rax + r10 - 8]		; the last 8 bytes
+    vmovq       xmm1, [rax]                         ; bytes 0..7
+    vmovq       xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     vmovq       xmm3, rax
-    vpsrlq      xmm2, xmm2, xmm3		; 8·(15 - r) bits
-    vpsrlq      xmm2, xmm2, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm1, xmm1, xmm2		; C_last, zero-padded
+    vpsrlq      xmm2, xmm2, xmm3                    ; 8·(15 - r) bits
+    vpsrlq      xmm2, xmm2, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; C_last, zero-padded
     jmp         .truncated
 .four:
-    vmovd       xmm1, [rax]			; the given tag
+    vmovd       xmm1, [rax]                         ; the given tag
 .truncated:
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vpxor       xmm0, xmm0, xmm1                    ; differences
     vmovq       xmm1, r10
     vpxor       xmm2, xmm2, xmm2
-    vpshufb     xmm1, xmm1, xmm2		; r in every byte
-    vpcmpgtb    xmm1, xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]	; ones in bytes 0..r-1
-    vpand       xmm0, xmm0, xmm1		; zero-padded
+    vpshufb     xmm1, xmm1, xmm2                    ; r in every byte
+    vpcmpgtb    xmm1, xmm1, [rel gcm_avx2_winograd_clmul1_x16_compact_positions]  ; ones in bytes 0..r-1
+    vpand       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .compare
 .whole:
-    vmovdqu     xmm1, [rax]			; the given tag
-    vpxor       xmm0, xmm0, xmm1		; differences
+    vmovdqu     xmm1, [rax]                         ; the given tag
+    vpxor       xmm0, xmm0, xmm1                    ; differences
 .compare:
     vpshufd     xmm1, xmm0, 0x4e
-    vpor        xmm0, xmm0, xmm1		; all differences
+    vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
     cmp         rax, 0x00
     je          .right
@@ -1660,7 +1660,7 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu     [r13], xmm0			; zeros
+    vmovdqu     [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -1671,55 +1671,55 @@ gcm_avx2_winograd_clmul1_x16_compact_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    vmovq       [r13], xmm0			; zeros
+    vmovq       [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
-    vmovd       [r13], xmm0			; zeros
+    vmovd       [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    vpextrw     word [r13], xmm0, 0x00		; zeros
+    vpextrw     word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    vpextrb     byte [r13], xmm0, 0x00		; zeros
+    vpextrb     byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x60			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x60                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x60			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x60                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x60			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x60                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

@@ -52,28 +52,28 @@ global ghash_avx2_k_clmul1_x2_natural_init:function (ghash_avx2_k_clmul1_x2_natu
 align 32
 ghash_avx2_k_clmul1_x2_natural_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x01		; B_2 = B_1·B_1: A1·K0
-    vpclmulqdq  xmm1, xmm0, xmm1, 0x11		; B_2 = B_1·B_1: A1·K1
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: LO += it
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: + LO
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti128 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; B1·Q
-    vpslldq     ymm2, ymm0, 0x08		; B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vmovdqu     [rdi], ymm0			; B
-    vmovdqu     [rdi + 32], ymm1		; K
-    vzeroupper					; upper halves are the caller's
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm1, xmm0, xmm1, 0x11              ; B_2 = B_1·B_1: A1·K1
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += it
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; B1·Q
+    vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu     [rdi], ymm0                         ; B
+    vmovdqu     [rdi + 32], ymm1                    ; K
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -85,22 +85,22 @@ global ghash_avx2_k_clmul1_x2_natural_mul:function (ghash_avx2_k_clmul1_x2_natur
 align 32
 ghash_avx2_k_clmul1_x2_natural_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 48], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
+    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10        ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x01        ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 48], 0x11        ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -112,50 +112,50 @@ global ghash_avx2_k_clmul1_x2_natural_update:function (ghash_avx2_k_clmul1_x2_na
 align 32
 ghash_avx2_k_clmul1_x2_natural_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 48], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x10        ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x01        ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 48], 0x11        ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal]	; bit_reversal
-    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x2_natural_fold_q]	; fold_q
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal]  ; bit_reversal
+    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x2_natural_fold_q]  ; fold_q
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C1·H^1: C
-    vpxor       ymm1, ymm3, ymm1		; C1·H^1: A = X + C
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x00		; C1·H^1: A0·B0
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x10		; C1·H^1: A0·B1
-    vpclmulqdq  ymm5, ymm1, [rdi + 32], 0x01	; C1·H^1: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 32], 0x11	; C1·H^1: A1·K1
-    vpxor       ymm3, ymm3, ymm5		; C1·H^1: LO += it
-    vpxor       ymm1, ymm4, ymm1		; C1·H^1: HI += it
-    vpclmulqdq  ymm4, ymm1, ymm2, 0x01		; reduce: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; reduce: HI0·x^64
-    vpxor       ymm1, ymm1, ymm3		; reduce: + LO
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    add         rdx, 0x20			; next group
+    vmovdqu     ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^1: C
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x10             ; C1·H^1: A0·B1
+    vpclmulqdq  ymm5, ymm1, [rdi + 32], 0x01        ; C1·H^1: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 32], 0x11        ; C1·H^1: A1·K1
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^1: LO += it
+    vpxor       ymm1, ymm4, ymm1                    ; C1·H^1: HI += it
+    vpclmulqdq  ymm4, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + LO
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -166,95 +166,95 @@ ghash_avx2_k_clmul1_x2_natural_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxor       xmm0, xmm0, xmm0
     vpxor       xmm2, xmm2, xmm2
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm3, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm3, xmm3, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; C
-    vpxor       xmm1, xmm3, xmm1		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  xmm5, xmm1, [rdi + 32], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 32], 0x11	; C·H^i: A1·K1
-    vpxor       ymm0, ymm0, ymm3		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C·H^i: HI += it
-    vpxor       ymm0, ymm0, ymm5		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm1		; C·H^i: HI += it
+    vmovdqu     xmm3, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm3, xmm3, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm1, xmm3, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm3, xmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  xmm5, xmm1, [rdi + 32], 0x01        ; C·H^i: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 32], 0x11        ; C·H^i: A1·K1
+    vpxor       ymm0, ymm0, ymm3                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: HI += it
+    vpxor       ymm0, ymm0, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm1                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm3, xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm3, [rdx]			; bytes 0..7
-    vmovq       xmm4, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm3, [rdx]                         ; bytes 0..7
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm5, rcx
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm3, [rdx]			; bytes 0..3
-    vmovd       xmm4, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm3, [rdx]                         ; bytes 0..3
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rcx
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm4, rax
     shl         r8, 0x03
     vmovq       xmm5, r8
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm5, rax
     shl         rcx, 0x03
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm3, xmm3, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; C_last
-    vpxor       xmm1, xmm3, xmm1		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm3, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x10		; C·H: A0·B1
-    vpclmulqdq  xmm5, xmm1, [rdi + 32], 0x01	; C·H: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 32], 0x11	; C·H: A1·K1
-    vpxor       ymm0, ymm0, ymm3		; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C·H: HI += it
-    vpxor       ymm0, ymm0, ymm5		; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm1		; C·H: HI += it
+    vgf2p8affineqb xmm3, xmm3, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; C_last
+    vpxor       xmm1, xmm3, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm3, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpclmulqdq  xmm5, xmm1, [rdi + 32], 0x01        ; C·H: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 32], 0x11        ; C·H: A1·K1
+    vpxor       ymm0, ymm0, ymm3                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: HI += it
+    vpxor       ymm0, ymm0, ymm5                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm2, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpxor       ymm0, ymm2, ymm0		; reduce: + LO
-    vpxor       ymm0, ymm1, ymm0		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm0, xmm1		; reduce: add up the lanes
+    vpclmulqdq  ymm1, ymm2, [rel ghash_avx2_k_clmul1_x2_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm0, ymm2, ymm0                    ; reduce: + LO
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm1, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm1, [rel ghash_avx2_k_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

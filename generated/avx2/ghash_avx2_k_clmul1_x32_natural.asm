@@ -52,155 +52,155 @@ global ghash_avx2_k_clmul1_x32_natural_init:function (ghash_avx2_k_clmul1_x32_na
 align 32
 ghash_avx2_k_clmul1_x32_natural_init:
     endbr64
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm3, xmm1, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm5, xmm1, xmm2, 0x01		; B_2 = B_1·B_1: A1·K0
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x11		; B_2 = B_1·B_1: A1·K1
-    vpxor       xmm3, xmm3, xmm5		; B_2 = B_1·B_1: LO += it
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: + LO
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti128 ymm7, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm7, ymm0, 0x01		; B1·Q
-    vpslldq     ymm2, ymm7, 0x08		; B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vmovdqu     [rdi + 480], ymm7		; B
-    vmovdqu     [rdi + 992], ymm1		; K
-    vperm2i128  ymm1, ymm7, ymm7, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm3, ymm7, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm4, ymm7, ymm1, 0x10		; V_2 = V_1·B_2: A0·B1
-    vpclmulqdq  ymm5, ymm7, ymm2, 0x01		; V_2 = V_1·B_2: A1·K0
-    vpclmulqdq  ymm6, ymm7, ymm2, 0x11		; V_2 = V_1·B_2: A1·K1
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: LO += it
-    vpxor       ymm4, ymm4, ymm6		; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm5, ymm4, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm3, ymm4, ymm3		; V_2 = V_1·B_2: + LO
-    vpxor       ymm5, ymm5, ymm3		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm5, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm4, ymm5, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vmovdqu     [rdi + 448], ymm5		; V_2 = V_1·B_2: B
-    vmovdqu     [rdi + 960], ymm3		; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm3, ymm5, ymm1, 0x00		; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x10		; V_3 = V_2·B_2: A0·B1
-    vpclmulqdq  ymm4, ymm5, ymm2, 0x01		; V_3 = V_2·B_2: A1·K0
-    vpclmulqdq  ymm2, ymm5, ymm2, 0x11		; V_3 = V_2·B_2: A1·K1
-    vpxor       ymm3, ymm3, ymm4		; V_3 = V_2·B_2: LO += it
-    vpxor       ymm1, ymm1, ymm2		; V_3 = V_2·B_2: HI += it
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm1, ymm1, ymm3		; V_3 = V_2·B_2: + LO
-    vpxor       ymm6, ymm2, ymm1		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm1, ymm6, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm2, ymm6, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; V_3 = V_2·B_2: fold B
-    vmovdqu     [rdi + 416], ymm6		; V_3 = V_2·B_2: B
-    vmovdqu     [rdi + 928], ymm1		; V_3 = V_2·B_2: K
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm3, ymm5, ymm1, 0x00		; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x10		; V_4 = V_2·B_4: A0·B1
-    vpclmulqdq  ymm4, ymm5, ymm2, 0x01		; V_4 = V_2·B_4: A1·K0
-    vpclmulqdq  ymm2, ymm5, ymm2, 0x11		; V_4 = V_2·B_4: A1·K1
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: LO += it
-    vpxor       ymm1, ymm1, ymm2		; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm1, ymm1, ymm3		; V_4 = V_2·B_4: + LO
-    vpxor       ymm4, ymm2, ymm1		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm1, ymm4, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm2, ymm4, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; V_4 = V_2·B_4: fold B
-    vmovdqu     [rdi + 384], ymm4		; V_4 = V_2·B_4: B
-    vmovdqu     [rdi + 896], ymm1		; V_4 = V_2·B_4: K
-    vperm2i128  ymm1, ymm4, ymm4, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    mov         eax, 0x03			; V_4 = V_2·B_4: rounds of s registers
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm3, xmm1, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm2, xmm1, xmm2, 0x11              ; B_2 = B_1·B_1: A1·K1
+    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += it
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti128 ymm7, ymm2, xmm1, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm7, ymm0, 0x01              ; B1·Q
+    vpslldq     ymm2, ymm7, 0x08                    ; B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu     [rdi + 480], ymm7                   ; B
+    vmovdqu     [rdi + 992], ymm1                   ; K
+    vperm2i128  ymm1, ymm7, ymm7, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
+    vpclmulqdq  ymm3, ymm7, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm4, ymm7, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
+    vpclmulqdq  ymm5, ymm7, ymm2, 0x01              ; V_2 = V_1·B_2: A1·K0
+    vpclmulqdq  ymm6, ymm7, ymm2, 0x11              ; V_2 = V_1·B_2: A1·K1
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += it
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxor       ymm3, ymm4, ymm3                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm5, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm5, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm4, ymm5, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu     [rdi + 448], ymm5                   ; V_2 = V_1·B_2: B
+    vmovdqu     [rdi + 960], ymm3                   ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm3, ymm5, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x10              ; V_3 = V_2·B_2: A0·B1
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x01              ; V_3 = V_2·B_2: A1·K0
+    vpclmulqdq  ymm2, ymm5, ymm2, 0x11              ; V_3 = V_2·B_2: A1·K1
+    vpxor       ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: LO += it
+    vpxor       ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: HI += it
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm6, ymm2, ymm1                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm6, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm2, ymm6, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: fold B
+    vmovdqu     [rdi + 416], ymm6                   ; V_3 = V_2·B_2: B
+    vmovdqu     [rdi + 928], ymm1                   ; V_3 = V_2·B_2: K
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm3, ymm5, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x10              ; V_4 = V_2·B_4: A0·B1
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x01              ; V_4 = V_2·B_4: A1·K0
+    vpclmulqdq  ymm2, ymm5, ymm2, 0x11              ; V_4 = V_2·B_4: A1·K1
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: LO += it
+    vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: HI += it
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm4, ymm2, ymm1                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm4, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm2, ymm4, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
+    vmovdqu     [rdi + 384], ymm4                   ; V_4 = V_2·B_4: B
+    vmovdqu     [rdi + 896], ymm1                   ; V_4 = V_2·B_4: K
+    vperm2i128  ymm1, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    mov         eax, 0x03                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpclmulqdq  ymm3, ymm7, ymm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    vpclmulqdq  ymm9, ymm7, ymm2, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·K0
-    vpclmulqdq  ymm7, ymm7, ymm2, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·K1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpxor       ymm7, ymm8, ymm7		; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm7, ymm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxor       ymm3, ymm7, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: + LO
-    vpxor       ymm7, ymm8, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm5, ymm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  ymm8, ymm5, ymm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    vpclmulqdq  ymm9, ymm5, ymm2, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·K0
-    vpclmulqdq  ymm5, ymm5, ymm2, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·K1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpxor       ymm5, ymm8, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm5, ymm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxor       ymm3, ymm5, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: + LO
-    vpxor       ymm5, ymm8, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm6, ymm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  ymm8, ymm6, ymm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    vpclmulqdq  ymm9, ymm6, ymm2, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·K0
-    vpclmulqdq  ymm6, ymm6, ymm2, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·K1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpxor       ymm6, ymm8, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm6, ymm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     ymm6, ymm6, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxor       ymm3, ymm6, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: + LO
-    vpxor       ymm6, ymm8, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  ymm8, ymm4, ymm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    vpclmulqdq  ymm9, ymm4, ymm2, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·K0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·K1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpxor       ymm4, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm4, ymm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxor       ymm3, ymm4, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: + LO
-    vpxor       ymm4, ymm8, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm7, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm8, ymm7, 0x08		; entries of V_(i+1): B0·x^64
-    vpxor       ymm3, ymm3, ymm8		; entries of V_(i+1): fold B
-    vmovdqu     [rdi + 480], ymm7		; entries of V_(i+1): B
-    vmovdqu     [rdi + 992], ymm3		; entries of V_(i+1): K
-    vpclmulqdq  ymm3, ymm5, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm8, ymm5, 0x08		; entries of V_(i+2): B0·x^64
-    vpxor       ymm3, ymm3, ymm8		; entries of V_(i+2): fold B
-    vmovdqu     [rdi + 448], ymm5		; entries of V_(i+2): B
-    vmovdqu     [rdi + 960], ymm3		; entries of V_(i+2): K
-    vpclmulqdq  ymm3, ymm6, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm8, ymm6, 0x08		; entries of V_(i+3): B0·x^64
-    vpxor       ymm3, ymm3, ymm8		; entries of V_(i+3): fold B
-    vmovdqu     [rdi + 416], ymm6		; entries of V_(i+3): B
-    vmovdqu     [rdi + 928], ymm3		; entries of V_(i+3): K
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm8, ymm4, 0x08		; entries of V_(i+4): B0·x^64
-    vpxor       ymm3, ymm3, ymm8		; entries of V_(i+4): fold B
-    vmovdqu     [rdi + 384], ymm4		; entries of V_(i+4): B
-    vmovdqu     [rdi + 896], ymm3		; entries of V_(i+4): K
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpclmulqdq  ymm3, ymm7, ymm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  ymm8, ymm7, ymm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
+    vpclmulqdq  ymm9, ymm7, ymm2, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·K0
+    vpclmulqdq  ymm7, ymm7, ymm2, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpxor       ymm7, ymm8, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm7, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpxor       ymm3, ymm7, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxor       ymm7, ymm8, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm5, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  ymm8, ymm5, ymm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
+    vpclmulqdq  ymm9, ymm5, ymm2, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·K0
+    vpclmulqdq  ymm5, ymm5, ymm2, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    vpxor       ymm5, ymm8, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm5, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpxor       ymm3, ymm5, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxor       ymm5, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm6, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  ymm8, ymm6, ymm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
+    vpclmulqdq  ymm9, ymm6, ymm2, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·K0
+    vpclmulqdq  ymm6, ymm6, ymm2, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    vpxor       ymm6, ymm8, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm6, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     ymm6, ymm6, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpxor       ymm3, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxor       ymm6, ymm8, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm4, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  ymm8, ymm4, ymm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
+    vpclmulqdq  ymm9, ymm4, ymm2, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·K0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·K1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    vpxor       ymm4, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm4, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpxor       ymm3, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxor       ymm4, ymm8, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm7, ymm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     ymm8, ymm7, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxor       ymm3, ymm3, ymm8                    ; entries of V_(i+1): fold B
+    vmovdqu     [rdi + 480], ymm7                   ; entries of V_(i+1): B
+    vmovdqu     [rdi + 992], ymm3                   ; entries of V_(i+1): K
+    vpclmulqdq  ymm3, ymm5, ymm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     ymm8, ymm5, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxor       ymm3, ymm3, ymm8                    ; entries of V_(i+2): fold B
+    vmovdqu     [rdi + 448], ymm5                   ; entries of V_(i+2): B
+    vmovdqu     [rdi + 960], ymm3                   ; entries of V_(i+2): K
+    vpclmulqdq  ymm3, ymm6, ymm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     ymm8, ymm6, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxor       ymm3, ymm3, ymm8                    ; entries of V_(i+3): fold B
+    vmovdqu     [rdi + 416], ymm6                   ; entries of V_(i+3): B
+    vmovdqu     [rdi + 928], ymm3                   ; entries of V_(i+3): K
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm8, ymm4, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxor       ymm3, ymm3, ymm8                    ; entries of V_(i+4): fold B
+    vmovdqu     [rdi + 384], ymm4                   ; entries of V_(i+4): B
+    vmovdqu     [rdi + 896], ymm3                   ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -212,22 +212,22 @@ global ghash_avx2_k_clmul1_x32_natural_mul:function (ghash_avx2_k_clmul1_x32_nat
 align 32
 ghash_avx2_k_clmul1_x32_natural_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 1008], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 1008], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
+    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x10       ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 1008], 0x01      ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 1008], 0x11      ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -239,200 +239,200 @@ global ghash_avx2_k_clmul1_x32_natural_update:function (ghash_avx2_k_clmul1_x32_
 align 32
 ghash_avx2_k_clmul1_x32_natural_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 1008], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 1008], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x10       ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 1008], 0x01      ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 1008], 0x11      ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal]	; bit_reversal
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x32_natural_bit_reversal]  ; bit_reversal
     cmp         rcx, 512
     jb          .tail
 .groups:
-    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x32_natural_fold_q]	; fold_q
+    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x32_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx + 64]		; C3·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C3·H^14: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 64], 0x00	; C3·H^14: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x10	; C3·H^14: A0·B1
-    vpclmulqdq  ymm6, ymm3, [rdi + 576], 0x01	; C3·H^14: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 576], 0x11	; C3·H^14: A1·K1
-    vmovdqu     ymm7, [rdx + 96]		; C4·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C4·H^13: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 96], 0x00	; C4·H^13: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 96], 0x10	; C4·H^13: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 608], 0x01	; C4·H^13: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 608], 0x11	; C4·H^13: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C4·H^13: LO += it
-    vpxor       ymm3, ymm5, ymm3		; C4·H^13: HI += it
-    vmovdqu     ymm5, [rdx + 128]		; C5·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C5·H^12: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 128], 0x00	; C5·H^12: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 128], 0x10	; C5·H^12: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 640], 0x01	; C5·H^12: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 640], 0x11	; C5·H^12: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C5·H^12: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C5·H^12: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C5·H^12: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C5·H^12: HI += it
-    vmovdqu     ymm7, [rdx + 160]		; C6·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C6·H^11: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 160], 0x00	; C6·H^11: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 160], 0x10	; C6·H^11: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 672], 0x01	; C6·H^11: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 672], 0x11	; C6·H^11: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C6·H^11: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C6·H^11: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C6·H^11: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C6·H^11: HI += it
-    vmovdqu     ymm5, [rdx + 192]		; C7·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C7·H^10: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 192], 0x00	; C7·H^10: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 192], 0x10	; C7·H^10: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 704], 0x01	; C7·H^10: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 704], 0x11	; C7·H^10: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C7·H^10: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C7·H^10: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C7·H^10: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C7·H^10: HI += it
-    vmovdqu     ymm7, [rdx + 224]		; C8·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C8·H^9: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 224], 0x00	; C8·H^9: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 224], 0x10	; C8·H^9: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 736], 0x01	; C8·H^9: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 736], 0x11	; C8·H^9: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C8·H^9: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C8·H^9: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C8·H^9: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C8·H^9: HI += it
-    vmovdqu     ymm5, [rdx + 256]		; C9·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C9·H^8: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 256], 0x00	; C9·H^8: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 256], 0x10	; C9·H^8: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 768], 0x01	; C9·H^8: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 768], 0x11	; C9·H^8: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C9·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C9·H^8: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C9·H^8: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C9·H^8: HI += it
-    vmovdqu     ymm7, [rdx + 288]		; C10·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C10·H^7: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 288], 0x00	; C10·H^7: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 288], 0x10	; C10·H^7: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 800], 0x01	; C10·H^7: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 800], 0x11	; C10·H^7: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C10·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C10·H^7: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C10·H^7: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C10·H^7: HI += it
-    vmovdqu     ymm5, [rdx + 320]		; C11·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C11·H^6: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 320], 0x00	; C11·H^6: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 320], 0x10	; C11·H^6: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 832], 0x01	; C11·H^6: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 832], 0x11	; C11·H^6: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C11·H^6: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C11·H^6: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C11·H^6: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C11·H^6: HI += it
-    vmovdqu     ymm7, [rdx + 352]		; C12·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C12·H^5: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 352], 0x00	; C12·H^5: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 352], 0x10	; C12·H^5: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 864], 0x01	; C12·H^5: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 864], 0x11	; C12·H^5: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C12·H^5: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C12·H^5: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C12·H^5: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C12·H^5: HI += it
-    vmovdqu     ymm5, [rdx + 384]		; C13·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C13·H^4: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 384], 0x00	; C13·H^4: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 384], 0x10	; C13·H^4: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 896], 0x01	; C13·H^4: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 896], 0x11	; C13·H^4: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C13·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C13·H^4: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C13·H^4: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C13·H^4: HI += it
-    vmovdqu     ymm7, [rdx + 416]		; C14·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C14·H^3: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 416], 0x00	; C14·H^3: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 416], 0x10	; C14·H^3: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 928], 0x01	; C14·H^3: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x11	; C14·H^3: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C14·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C14·H^3: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C14·H^3: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C14·H^3: HI += it
-    vmovdqu     ymm5, [rdx + 448]		; C15·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C15·H^2: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 448], 0x00	; C15·H^2: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 448], 0x10	; C15·H^2: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 960], 0x01	; C15·H^2: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 960], 0x11	; C15·H^2: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C15·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C15·H^2: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C15·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C15·H^2: HI += it
-    vmovdqu     ymm7, [rdx + 480]		; C16·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C16·H^1: C
-    vpclmulqdq  ymm8, ymm7, [rdi + 480], 0x00	; C16·H^1: A0·B0
-    vpclmulqdq  ymm9, ymm7, [rdi + 480], 0x10	; C16·H^1: A0·B1
-    vpclmulqdq  ymm10, ymm7, [rdi + 992], 0x01	; C16·H^1: A1·K0
-    vpclmulqdq  ymm7, ymm7, [rdi + 992], 0x11	; C16·H^1: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C16·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C16·H^1: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C16·H^1: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C16·H^1: HI += it
-    vmovdqu     ymm5, [rdx + 32]		; C2·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C2·H^15: C
-    vpclmulqdq  ymm6, ymm5, [rdi + 32], 0x00	; C2·H^15: A0·B0
-    vpclmulqdq  ymm11, ymm5, [rdi + 32], 0x10	; C2·H^15: A0·B1
-    vpclmulqdq  ymm12, ymm5, [rdi + 544], 0x01	; C2·H^15: A1·K0
-    vpclmulqdq  ymm5, ymm5, [rdi + 544], 0x11	; C2·H^15: A1·K1
-    vpxor       ymm4, ymm4, ymm8		; C2·H^15: LO += it
-    vpxor       ymm3, ymm3, ymm9		; C2·H^15: HI += it
-    vpxor       ymm4, ymm4, ymm10		; C2·H^15: LO += it
-    vpxor       ymm3, ymm3, ymm7		; C2·H^15: HI += it
-    vmovdqu     ymm7, [rdx]			; C1·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C1·H^16: C
-    vpxor       ymm1, ymm7, ymm1		; C1·H^16: A = X + C
-    vpclmulqdq  ymm7, ymm1, [rdi], 0x00		; C1·H^16: A0·B0
-    vpclmulqdq  ymm8, ymm1, [rdi], 0x10		; C1·H^16: A0·B1
-    vpclmulqdq  ymm9, ymm1, [rdi + 512], 0x01	; C1·H^16: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 512], 0x11	; C1·H^16: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C1·H^16: LO += it
-    vpxor       ymm3, ymm3, ymm11		; C1·H^16: HI += it
-    vpxor       ymm4, ymm4, ymm12		; C1·H^16: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C1·H^16: HI += it
-    vpxor       ymm4, ymm4, ymm7		; C1·H^16: LO += it
-    vpxor       ymm3, ymm3, ymm8		; C1·H^16: HI += it
-    vpxor       ymm4, ymm4, ymm9		; C1·H^16: LO += it
-    vpxor       ymm1, ymm3, ymm1		; C1·H^16: HI += it
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x01		; reduce: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; reduce: HI0·x^64
-    vpxor       ymm1, ymm1, ymm4		; reduce: + LO
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    add         rdx, 512			; next group
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^14: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 64], 0x00        ; C3·H^14: A0·B0
+    vpclmulqdq  ymm5, ymm3, [rdi + 64], 0x10        ; C3·H^14: A0·B1
+    vpclmulqdq  ymm6, ymm3, [rdi + 576], 0x01       ; C3·H^14: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 576], 0x11       ; C3·H^14: A1·K1
+    vmovdqu     ymm7, [rdx + 96]                    ; C4·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C4·H^13: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 96], 0x00        ; C4·H^13: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 96], 0x10        ; C4·H^13: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 608], 0x01      ; C4·H^13: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 608], 0x11       ; C4·H^13: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C4·H^13: LO += it
+    vpxor       ymm3, ymm5, ymm3                    ; C4·H^13: HI += it
+    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^12: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 128], 0x00       ; C5·H^12: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 128], 0x10      ; C5·H^12: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 640], 0x01      ; C5·H^12: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 640], 0x11       ; C5·H^12: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C5·H^12: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^12: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C5·H^12: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^12: HI += it
+    vmovdqu     ymm7, [rdx + 160]                   ; C6·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C6·H^11: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 160], 0x00       ; C6·H^11: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 160], 0x10       ; C6·H^11: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 672], 0x01      ; C6·H^11: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 672], 0x11       ; C6·H^11: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C6·H^11: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^11: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C6·H^11: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C6·H^11: HI += it
+    vmovdqu     ymm5, [rdx + 192]                   ; C7·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C7·H^10: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 192], 0x00       ; C7·H^10: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 192], 0x10      ; C7·H^10: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 704], 0x01      ; C7·H^10: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 704], 0x11       ; C7·H^10: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C7·H^10: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^10: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C7·H^10: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^10: HI += it
+    vmovdqu     ymm7, [rdx + 224]                   ; C8·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C8·H^9: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 224], 0x00       ; C8·H^9: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 224], 0x10       ; C8·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 736], 0x01      ; C8·H^9: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 736], 0x11       ; C8·H^9: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C8·H^9: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^9: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C8·H^9: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^9: HI += it
+    vmovdqu     ymm5, [rdx + 256]                   ; C9·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C9·H^8: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 256], 0x00       ; C9·H^8: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 256], 0x10      ; C9·H^8: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 768], 0x01      ; C9·H^8: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 768], 0x11       ; C9·H^8: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C9·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^8: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C9·H^8: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C9·H^8: HI += it
+    vmovdqu     ymm7, [rdx + 288]                   ; C10·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C10·H^7: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 288], 0x00       ; C10·H^7: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 288], 0x10       ; C10·H^7: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 800], 0x01      ; C10·H^7: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 800], 0x11       ; C10·H^7: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C10·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^7: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C10·H^7: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C10·H^7: HI += it
+    vmovdqu     ymm5, [rdx + 320]                   ; C11·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C11·H^6: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 320], 0x00       ; C11·H^6: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 320], 0x10      ; C11·H^6: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 832], 0x01      ; C11·H^6: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 832], 0x11       ; C11·H^6: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C11·H^6: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^6: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C11·H^6: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C11·H^6: HI += it
+    vmovdqu     ymm7, [rdx + 352]                   ; C12·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C12·H^5: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 352], 0x00       ; C12·H^5: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 352], 0x10       ; C12·H^5: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 864], 0x01      ; C12·H^5: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 864], 0x11       ; C12·H^5: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C12·H^5: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^5: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C12·H^5: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C12·H^5: HI += it
+    vmovdqu     ymm5, [rdx + 384]                   ; C13·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C13·H^4: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 384], 0x00       ; C13·H^4: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 384], 0x10      ; C13·H^4: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 896], 0x01      ; C13·H^4: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 896], 0x11       ; C13·H^4: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C13·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^4: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C13·H^4: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C13·H^4: HI += it
+    vmovdqu     ymm7, [rdx + 416]                   ; C14·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C14·H^3: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 416], 0x00       ; C14·H^3: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 416], 0x10       ; C14·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 928], 0x01      ; C14·H^3: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x11       ; C14·H^3: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C14·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^3: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C14·H^3: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C14·H^3: HI += it
+    vmovdqu     ymm5, [rdx + 448]                   ; C15·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C15·H^2: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 448], 0x00       ; C15·H^2: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 448], 0x10      ; C15·H^2: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 960], 0x01      ; C15·H^2: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 960], 0x11       ; C15·H^2: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C15·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C15·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C15·H^2: HI += it
+    vmovdqu     ymm7, [rdx + 480]                   ; C16·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C16·H^1: C
+    vpclmulqdq  ymm8, ymm7, [rdi + 480], 0x00       ; C16·H^1: A0·B0
+    vpclmulqdq  ymm9, ymm7, [rdi + 480], 0x10       ; C16·H^1: A0·B1
+    vpclmulqdq  ymm10, ymm7, [rdi + 992], 0x01      ; C16·H^1: A1·K0
+    vpclmulqdq  ymm7, ymm7, [rdi + 992], 0x11       ; C16·H^1: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C16·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^1: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C16·H^1: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C16·H^1: HI += it
+    vmovdqu     ymm5, [rdx + 32]                    ; C2·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C2·H^15: C
+    vpclmulqdq  ymm6, ymm5, [rdi + 32], 0x00        ; C2·H^15: A0·B0
+    vpclmulqdq  ymm11, ymm5, [rdi + 32], 0x10       ; C2·H^15: A0·B1
+    vpclmulqdq  ymm12, ymm5, [rdi + 544], 0x01      ; C2·H^15: A1·K0
+    vpclmulqdq  ymm5, ymm5, [rdi + 544], 0x11       ; C2·H^15: A1·K1
+    vpxor       ymm4, ymm4, ymm8                    ; C2·H^15: LO += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^15: HI += it
+    vpxor       ymm4, ymm4, ymm10                   ; C2·H^15: LO += it
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^15: HI += it
+    vmovdqu     ymm7, [rdx]                         ; C1·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^16: C
+    vpxor       ymm1, ymm7, ymm1                    ; C1·H^16: A = X + C
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x00             ; C1·H^16: A0·B0
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x10             ; C1·H^16: A0·B1
+    vpclmulqdq  ymm9, ymm1, [rdi + 512], 0x01       ; C1·H^16: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 512], 0x11       ; C1·H^16: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^16: LO += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^16: HI += it
+    vpxor       ymm4, ymm4, ymm12                   ; C1·H^16: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^16: HI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^16: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^16: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^16: LO += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^16: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm1, ymm4                    ; reduce: + LO
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
     jae         .group
@@ -443,135 +443,135 @@ ghash_avx2_k_clmul1_x32_natural_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 512]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     jmp         .rest
 .first:
-    vmovdqu     ymm2, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C·H^m: C
-    vpxor       ymm1, ymm2, ymm1		; C·H^m: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x10		; C·H^m: A0·B1
-    vpclmulqdq  ymm4, ymm1, [rdi + 512], 0x01	; C·H^m: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 512], 0x11	; C·H^m: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H^m: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H^m: HI += it
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 512], 0x01       ; C·H^m: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 512], 0x11       ; C·H^m: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm4, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C·H^i: C
-    vpclmulqdq  ymm5, ymm4, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 512], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11	; C·H^i: A1·K1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm7		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm5, ymm4, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 512], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11       ; C·H^i: A1·K1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm4, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00	; C
-    vpxor       xmm1, xmm4, xmm1		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  xmm6, xmm1, [rdi + 512], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 512], 0x11	; C·H^i: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm6		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H^i: HI += it
+    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C
+    vpxor       xmm1, xmm4, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  xmm6, xmm1, [rdi + 512], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 512], 0x11       ; C·H^i: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm4, [rdx]			; bytes 0..7
-    vmovq       xmm5, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6		; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm4, [rdx]			; bytes 0..3
-    vmovd       xmm5, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
-    vpor        xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm5, rax
     shl         r8, 0x03
     vmovq       xmm6, r8
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, rax
     shl         rcx, 0x03
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6		; C_last, zero-padded
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00	; C_last
-    vpxor       xmm1, xmm4, xmm1		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x10		; C·H: A0·B1
-    vpclmulqdq  xmm6, xmm1, [rdi + 512], 0x01	; C·H: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 512], 0x11	; C·H: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: HI += it
-    vpxor       ymm2, ymm2, ymm6		; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H: HI += it
+    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpclmulqdq  xmm6, xmm1, [rdi + 512], 0x01       ; C·H: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 512], 0x11       ; C·H: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm3, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; reduce: HI0·x^64
-    vpxor       ymm2, ymm3, ymm2		; reduce: + LO
-    vpxor       ymm1, ymm1, ymm2		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
+    vpclmulqdq  ymm1, ymm3, [rel ghash_avx2_k_clmul1_x32_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + LO
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -52,197 +52,197 @@ global ghash_avx2_k_clmul1_x48_lanes_init:function (ghash_avx2_k_clmul1_x48_lane
 align 32
 ghash_avx2_k_clmul1_x48_lanes_init:
     endbr64
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; H
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpxor       xmm1, xmm1, xmm3		; B_1: as 128 bits
-    vpxor       xmm1, xmm1, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00		; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x10		; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: LO += it
-    vpxor       xmm2, xmm2, xmm5		; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm7, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm7, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm7, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vmovdqu     [rdi + 736], ymm7		; B
-    vmovdqu     [rdi + 1504], ymm1		; K
-    vperm2i128  ymm1, ymm7, ymm7, 0x00		; in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; fold B
-    vmovdqu     [rdi + 2272], ymm1		; B
-    vmovdqu     [rdi + 3040], ymm2		; K
-    vpclmulqdq  ymm3, ymm7, ymm2, 0x00		; V_2 = V_1·B_2: A0·K0
-    vpclmulqdq  ymm4, ymm7, ymm2, 0x10		; V_2 = V_1·B_2: A0·K1
-    vpclmulqdq  ymm5, ymm7, ymm1, 0x01		; V_2 = V_1·B_2: A1·B0
-    vpclmulqdq  ymm6, ymm7, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: LO += it
-    vpxor       ymm4, ymm4, ymm6		; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: + HI
-    vpxor       ymm8, ymm5, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm8, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vmovdqu     [rdi + 704], ymm8		; V_2 = V_1·B_2: B
-    vmovdqu     [rdi + 1472], ymm3		; V_2 = V_1·B_2: K
-    vperm2i128  ymm3, ymm8, ymm8, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm5, ymm3, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm4, ymm4, ymm5		; V_2 = V_1·B_2: fold B
-    vmovdqu     [rdi + 2240], ymm3		; V_2 = V_1·B_2: B
-    vmovdqu     [rdi + 3008], ymm4		; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm5, ymm8, ymm2, 0x00		; V_3 = V_2·B_2: A0·K0
-    vpclmulqdq  ymm2, ymm8, ymm2, 0x10		; V_3 = V_2·B_2: A0·K1
-    vpclmulqdq  ymm6, ymm8, ymm1, 0x01		; V_3 = V_2·B_2: A1·B0
-    vpclmulqdq  ymm1, ymm8, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpxor       ymm5, ymm5, ymm6		; V_3 = V_2·B_2: LO += it
-    vpxor       ymm1, ymm2, ymm1		; V_3 = V_2·B_2: HI += it
-    vpclmulqdq  ymm2, ymm5, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm1, ymm5, ymm1		; V_3 = V_2·B_2: + HI
-    vpxor       ymm6, ymm2, ymm1		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm6, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm2, ymm6, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; V_3 = V_2·B_2: fold B
-    vmovdqu     [rdi + 672], ymm6		; V_3 = V_2·B_2: B
-    vmovdqu     [rdi + 1440], ymm1		; V_3 = V_2·B_2: K
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; V_3 = V_2·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm5, ymm1, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm2, ymm2, ymm5		; V_3 = V_2·B_2: fold B
-    vmovdqu     [rdi + 2208], ymm1		; V_3 = V_2·B_2: B
-    vmovdqu     [rdi + 2976], ymm2		; V_3 = V_2·B_2: K
-    vpclmulqdq  ymm1, ymm8, ymm4, 0x00		; V_4 = V_2·B_4: A0·K0
-    vpclmulqdq  ymm2, ymm8, ymm4, 0x10		; V_4 = V_2·B_4: A0·K1
-    vpclmulqdq  ymm4, ymm8, ymm3, 0x01		; V_4 = V_2·B_4: A1·B0
-    vpclmulqdq  ymm3, ymm8, ymm3, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpxor       ymm1, ymm1, ymm4		; V_4 = V_2·B_4: LO += it
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm3, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2		; V_4 = V_2·B_4: + HI
-    vpxor       ymm4, ymm3, ymm1		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm2, ymm4, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; V_4 = V_2·B_4: fold B
-    vmovdqu     [rdi + 640], ymm4		; V_4 = V_2·B_4: B
-    vmovdqu     [rdi + 1408], ymm1		; V_4 = V_2·B_4: K
-    vperm2i128  ymm1, ymm4, ymm4, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vmovdqu     [rdi + 2176], ymm1		; V_4 = V_2·B_4: B
-    vmovdqu     [rdi + 2944], ymm2		; V_4 = V_2·B_4: K
-    mov         eax, 0x05			; V_4 = V_2·B_4: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpxor       xmm1, xmm1, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm1, xmm1, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_2 = B_1·B_1: A0·K0
+    vpclmulqdq  xmm2, xmm1, xmm2, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += it
+    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm7, ymm2, xmm1, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm7, ymm0, 0x10              ; B0·Q'
+    vpshufd     ymm2, ymm7, 0x4e                    ; (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu     [rdi + 736], ymm7                   ; B
+    vmovdqu     [rdi + 1504], ymm1                  ; K
+    vperm2i128  ymm1, ymm7, ymm7, 0x00              ; in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; fold B
+    vmovdqu     [rdi + 2272], ymm1                  ; B
+    vmovdqu     [rdi + 3040], ymm2                  ; K
+    vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_2 = V_1·B_2: A0·K0
+    vpclmulqdq  ymm4, ymm7, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
+    vpclmulqdq  ymm5, ymm7, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm6, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; V_2 = V_1·B_2: HI += it
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm8, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm8, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm8, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu     [rdi + 704], ymm8                   ; V_2 = V_1·B_2: B
+    vmovdqu     [rdi + 1472], ymm3                  ; V_2 = V_1·B_2: K
+    vperm2i128  ymm3, ymm8, ymm8, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm5, ymm3, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_2 = V_1·B_2: fold B
+    vmovdqu     [rdi + 2240], ymm3                  ; V_2 = V_1·B_2: B
+    vmovdqu     [rdi + 3008], ymm4                  ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm5, ymm8, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
+    vpclmulqdq  ymm2, ymm8, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
+    vpclmulqdq  ymm6, ymm8, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm1, ymm8, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpxor       ymm5, ymm5, ymm6                    ; V_3 = V_2·B_2: LO += it
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: HI += it
+    vpclmulqdq  ymm2, ymm5, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm1, ymm5, ymm1                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm6, ymm2, ymm1                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm6, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm2, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: fold B
+    vmovdqu     [rdi + 672], ymm6                   ; V_3 = V_2·B_2: B
+    vmovdqu     [rdi + 1440], ymm1                  ; V_3 = V_2·B_2: K
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; V_3 = V_2·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm5, ymm1, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: fold B
+    vmovdqu     [rdi + 2208], ymm1                  ; V_3 = V_2·B_2: B
+    vmovdqu     [rdi + 2976], ymm2                  ; V_3 = V_2·B_2: K
+    vpclmulqdq  ymm1, ymm8, ymm4, 0x00              ; V_4 = V_2·B_4: A0·K0
+    vpclmulqdq  ymm2, ymm8, ymm4, 0x10              ; V_4 = V_2·B_4: A0·K1
+    vpclmulqdq  ymm4, ymm8, ymm3, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm3, ymm8, ymm3, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; V_4 = V_2·B_4: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm4, ymm3, ymm1                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm2, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
+    vmovdqu     [rdi + 640], ymm4                   ; V_4 = V_2·B_4: B
+    vmovdqu     [rdi + 1408], ymm1                  ; V_4 = V_2·B_4: K
+    vperm2i128  ymm1, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vmovdqu     [rdi + 2176], ymm1                  ; V_4 = V_2·B_4: B
+    vmovdqu     [rdi + 2944], ymm2                  ; V_4 = V_2·B_4: K
+    mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpclmulqdq  ymm3, ymm7, ymm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  ymm5, ymm7, ymm2, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm7, ymm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  ymm7, ymm7, ymm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpxor       ymm5, ymm5, ymm7		; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  ymm7, ymm3, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm7, ymm7, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm8, ymm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  ymm5, ymm8, ymm2, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm8, ymm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  ymm8, ymm8, ymm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpxor       ymm5, ymm5, ymm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       ymm8, ymm8, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm6, ymm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  ymm5, ymm6, ymm2, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm6, ymm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpxor       ymm5, ymm5, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       ymm6, ymm6, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm4, ymm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  ymm5, ymm4, ymm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  ymm9, ymm4, ymm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxor       ymm3, ymm3, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpxor       ymm4, ymm5, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       ymm4, ymm5, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm7, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm5, ymm7, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       ymm3, ymm3, ymm5		; entries of V_(i+1): fold B
-    vmovdqu     [rdi + 736], ymm7		; entries of V_(i+1): B
-    vmovdqu     [rdi + 1504], ymm3		; entries of V_(i+1): K
-    vperm2i128  ymm3, ymm7, ymm7, 0x00		; entries of V_(i+1): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm9, ymm3, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       ymm5, ymm5, ymm9		; entries of V_(i+1): fold B
-    vmovdqu     [rdi + 2272], ymm3		; entries of V_(i+1): B
-    vmovdqu     [rdi + 3040], ymm5		; entries of V_(i+1): K
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm5, ymm8, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       ymm3, ymm3, ymm5		; entries of V_(i+2): fold B
-    vmovdqu     [rdi + 704], ymm8		; entries of V_(i+2): B
-    vmovdqu     [rdi + 1472], ymm3		; entries of V_(i+2): K
-    vperm2i128  ymm3, ymm8, ymm8, 0x00		; entries of V_(i+2): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm9, ymm3, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       ymm5, ymm5, ymm9		; entries of V_(i+2): fold B
-    vmovdqu     [rdi + 2240], ymm3		; entries of V_(i+2): B
-    vmovdqu     [rdi + 3008], ymm5		; entries of V_(i+2): K
-    vpclmulqdq  ymm3, ymm6, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm5, ymm6, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       ymm3, ymm3, ymm5		; entries of V_(i+3): fold B
-    vmovdqu     [rdi + 672], ymm6		; entries of V_(i+3): B
-    vmovdqu     [rdi + 1440], ymm3		; entries of V_(i+3): K
-    vperm2i128  ymm3, ymm6, ymm6, 0x00		; entries of V_(i+3): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm9, ymm3, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       ymm5, ymm5, ymm9		; entries of V_(i+3): fold B
-    vmovdqu     [rdi + 2208], ymm3		; entries of V_(i+3): B
-    vmovdqu     [rdi + 2976], ymm5		; entries of V_(i+3): K
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm5, ymm4, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       ymm3, ymm3, ymm5		; entries of V_(i+4): fold B
-    vmovdqu     [rdi + 640], ymm4		; entries of V_(i+4): B
-    vmovdqu     [rdi + 1408], ymm3		; entries of V_(i+4): K
-    vperm2i128  ymm3, ymm4, ymm4, 0x00		; entries of V_(i+4): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm9, ymm3, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       ymm5, ymm5, ymm9		; entries of V_(i+4): fold B
-    vmovdqu     [rdi + 2176], ymm3		; entries of V_(i+4): B
-    vmovdqu     [rdi + 2944], ymm5		; entries of V_(i+4): K
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    vpclmulqdq  ymm5, ymm7, ymm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    vpclmulqdq  ymm9, ymm7, ymm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  ymm7, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    vpclmulqdq  ymm7, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm7, ymm7, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm8, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    vpclmulqdq  ymm5, ymm8, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    vpclmulqdq  ymm9, ymm8, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  ymm8, ymm8, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       ymm8, ymm8, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm6, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
+    vpclmulqdq  ymm5, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    vpclmulqdq  ymm9, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
+    vpclmulqdq  ymm5, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    vpclmulqdq  ymm9, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpxor       ymm3, ymm3, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    vpxor       ymm4, ymm5, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm4, ymm5, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm5, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxor       ymm3, ymm3, ymm5                    ; entries of V_(i+1): fold B
+    vmovdqu     [rdi + 736], ymm7                   ; entries of V_(i+1): B
+    vmovdqu     [rdi + 1504], ymm3                  ; entries of V_(i+1): K
+    vperm2i128  ymm3, ymm7, ymm7, 0x00              ; entries of V_(i+1): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm9, ymm3, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxor       ymm5, ymm5, ymm9                    ; entries of V_(i+1): fold B
+    vmovdqu     [rdi + 2272], ymm3                  ; entries of V_(i+1): B
+    vmovdqu     [rdi + 3040], ymm5                  ; entries of V_(i+1): K
+    vpclmulqdq  ymm3, ymm8, ymm0, 0x10              ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm5, ymm8, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxor       ymm3, ymm3, ymm5                    ; entries of V_(i+2): fold B
+    vmovdqu     [rdi + 704], ymm8                   ; entries of V_(i+2): B
+    vmovdqu     [rdi + 1472], ymm3                  ; entries of V_(i+2): K
+    vperm2i128  ymm3, ymm8, ymm8, 0x00              ; entries of V_(i+2): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm9, ymm3, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxor       ymm5, ymm5, ymm9                    ; entries of V_(i+2): fold B
+    vmovdqu     [rdi + 2240], ymm3                  ; entries of V_(i+2): B
+    vmovdqu     [rdi + 3008], ymm5                  ; entries of V_(i+2): K
+    vpclmulqdq  ymm3, ymm6, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm5, ymm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       ymm3, ymm3, ymm5                    ; entries of V_(i+3): fold B
+    vmovdqu     [rdi + 672], ymm6                   ; entries of V_(i+3): B
+    vmovdqu     [rdi + 1440], ymm3                  ; entries of V_(i+3): K
+    vperm2i128  ymm3, ymm6, ymm6, 0x00              ; entries of V_(i+3): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm9, ymm3, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       ymm5, ymm5, ymm9                    ; entries of V_(i+3): fold B
+    vmovdqu     [rdi + 2208], ymm3                  ; entries of V_(i+3): B
+    vmovdqu     [rdi + 2976], ymm5                  ; entries of V_(i+3): K
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm5, ymm4, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       ymm3, ymm3, ymm5                    ; entries of V_(i+4): fold B
+    vmovdqu     [rdi + 640], ymm4                   ; entries of V_(i+4): B
+    vmovdqu     [rdi + 1408], ymm3                  ; entries of V_(i+4): K
+    vperm2i128  ymm3, ymm4, ymm4, 0x00              ; entries of V_(i+4): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm9, ymm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       ymm5, ymm5, ymm9                    ; entries of V_(i+4): fold B
+    vmovdqu     [rdi + 2176], ymm3                  ; entries of V_(i+4): B
+    vmovdqu     [rdi + 2944], ymm5                  ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -254,22 +254,22 @@ global ghash_avx2_k_clmul1_x48_lanes_mul:function (ghash_avx2_k_clmul1_x48_lanes
 align 32
 ghash_avx2_k_clmul1_x48_lanes_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 1520], 0x00	; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 1520], 0x10	; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 1520], 0x00      ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 1520], 0x10      ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -281,576 +281,576 @@ global ghash_avx2_k_clmul1_x48_lanes_update:function (ghash_avx2_k_clmul1_x48_la
 align 32
 ghash_avx2_k_clmul1_x48_lanes_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm12, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm12, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm12		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 1520], 0x00	; A0·K0
-    vpclmulqdq  xmm2, xmm0, [rdi + 1520], 0x10	; A0·K1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm12                   ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 1520], 0x00      ; A0·K0
+    vpclmulqdq  xmm2, xmm0, [rdi + 1520], 0x10      ; A0·K1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]	; byte_swap
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x48_lanes_byte_swap]  ; byte_swap
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0		; C3·H^22: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 2368], 0x00	; C3·H^22: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 2368], 0x10	; C3·H^22: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 1600], 0x01	; C3·H^22: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1600], 0x11	; C3·H^22: A1·B1
-    vmovdqu     ymm6, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C4·H^21: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2400], 0x00	; C4·H^21: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2400], 0x10	; C4·H^21: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1632], 0x01	; C4·H^21: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1632], 0x11	; C4·H^21: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C4·H^21: LO += it
-    vpxor       ymm2, ymm4, ymm2		; C4·H^21: HI += it
-    vmovdqu     ymm4, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C5·H^20: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2432], 0x00	; C5·H^20: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2432], 0x10	; C5·H^20: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1664], 0x01	; C5·H^20: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1664], 0x11	; C5·H^20: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C5·H^20: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C5·H^20: HI += it
-    vmovdqu     ymm6, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C6·H^19: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2464], 0x00	; C6·H^19: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2464], 0x10	; C6·H^19: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1696], 0x01	; C6·H^19: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1696], 0x11	; C6·H^19: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C6·H^19: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C6·H^19: HI += it
-    vmovdqu     ymm4, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C7·H^18: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2496], 0x00	; C7·H^18: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2496], 0x10	; C7·H^18: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1728], 0x01	; C7·H^18: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1728], 0x11	; C7·H^18: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C7·H^18: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C7·H^18: HI += it
-    vmovdqu     ymm6, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C8·H^17: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2528], 0x00	; C8·H^17: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2528], 0x10	; C8·H^17: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1760], 0x01	; C8·H^17: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1760], 0x11	; C8·H^17: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C8·H^17: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C8·H^17: HI += it
-    vmovdqu     ymm4, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C9·H^16: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2560], 0x00	; C9·H^16: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2560], 0x10	; C9·H^16: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1792], 0x01	; C9·H^16: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1792], 0x11	; C9·H^16: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C9·H^16: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C9·H^16: HI += it
-    vmovdqu     ymm6, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C10·H^15: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2592], 0x00	; C10·H^15: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2592], 0x10	; C10·H^15: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1824], 0x01	; C10·H^15: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1824], 0x11	; C10·H^15: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C10·H^15: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C10·H^15: HI += it
-    vmovdqu     ymm4, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C11·H^14: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2624], 0x00	; C11·H^14: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2624], 0x10	; C11·H^14: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1856], 0x01	; C11·H^14: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1856], 0x11	; C11·H^14: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C11·H^14: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C11·H^14: HI += it
-    vmovdqu     ymm6, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C12·H^13: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2656], 0x00	; C12·H^13: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2656], 0x10	; C12·H^13: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1888], 0x01	; C12·H^13: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1888], 0x11	; C12·H^13: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C12·H^13: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C12·H^13: HI += it
-    vmovdqu     ymm4, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C13·H^12: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2688], 0x00	; C13·H^12: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2688], 0x10	; C13·H^12: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1920], 0x01	; C13·H^12: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1920], 0x11	; C13·H^12: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C13·H^12: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C13·H^12: HI += it
-    vmovdqu     ymm6, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C14·H^11: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2720], 0x00	; C14·H^11: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2720], 0x10	; C14·H^11: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1952], 0x01	; C14·H^11: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1952], 0x11	; C14·H^11: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C14·H^11: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C14·H^11: HI += it
-    vmovdqu     ymm4, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C15·H^10: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2752], 0x00	; C15·H^10: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2752], 0x10	; C15·H^10: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1984], 0x01	; C15·H^10: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1984], 0x11	; C15·H^10: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C15·H^10: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C15·H^10: HI += it
-    vmovdqu     ymm6, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C16·H^9: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2784], 0x00	; C16·H^9: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2784], 0x10	; C16·H^9: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 2016], 0x01	; C16·H^9: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 2016], 0x11	; C16·H^9: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C16·H^9: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C16·H^9: HI += it
-    vmovdqu     ymm4, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C17·H^8: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2816], 0x00	; C17·H^8: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2816], 0x10	; C17·H^8: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 2048], 0x01	; C17·H^8: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2048], 0x11	; C17·H^8: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C17·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C17·H^8: HI += it
-    vmovdqu     ymm6, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C18·H^7: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2848], 0x00	; C18·H^7: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2848], 0x10	; C18·H^7: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 2080], 0x01	; C18·H^7: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 2080], 0x11	; C18·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C18·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C18·H^7: HI += it
-    vmovdqu     ymm4, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C19·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2880], 0x00	; C19·H^6: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2880], 0x10	; C19·H^6: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 2112], 0x01	; C19·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2112], 0x11	; C19·H^6: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C19·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C19·H^6: HI += it
-    vmovdqu     ymm6, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C20·H^5: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2912], 0x00	; C20·H^5: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2912], 0x10	; C20·H^5: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 2144], 0x01	; C20·H^5: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 2144], 0x11	; C20·H^5: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C20·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C20·H^5: HI += it
-    vmovdqu     ymm4, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C21·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2944], 0x00	; C21·H^4: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2944], 0x10	; C21·H^4: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 2176], 0x01	; C21·H^4: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2176], 0x11	; C21·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C21·H^4: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C21·H^4: HI += it
-    vmovdqu     ymm6, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C22·H^3: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2976], 0x00	; C22·H^3: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2976], 0x10	; C22·H^3: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 2208], 0x01	; C22·H^3: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 2208], 0x11	; C22·H^3: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C22·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C22·H^3: HI += it
-    vmovdqu     ymm4, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C23·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 3008], 0x00	; C23·H^2: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 3008], 0x10	; C23·H^2: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 2240], 0x01	; C23·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2240], 0x11	; C23·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C23·H^2: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C23·H^2: HI += it
-    vmovdqu     ymm6, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C24·H^1: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 3040], 0x00	; C24·H^1: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 3040], 0x10	; C24·H^1: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 2272], 0x01	; C24·H^1: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 2272], 0x11	; C24·H^1: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C24·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C24·H^1: HI += it
-    vmovdqu     ymm4, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C2·H^23: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2336], 0x00	; C2·H^23: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 2336], 0x10	; C2·H^23: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 1568], 0x01	; C2·H^23: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1568], 0x11	; C2·H^23: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C2·H^23: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C2·H^23: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C2·H^23: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C2·H^23: HI += it
-    vmovdqu     ymm6, [rdx]			; C1·H^24: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C1·H^24: C
-    vpxor       ymm6, ymm6, ymm12		; C1·H^24: A = X + C
-    vpclmulqdq  ymm7, ymm6, [rdi + 2304], 0x00	; C1·H^24: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 2304], 0x10	; C1·H^24: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 1536], 0x01	; C1·H^24: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 1536], 0x11	; C1·H^24: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm7		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C1·H^24: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm2, ymm3, ymm2		; reduce: + HI
-    vpxor       ymm12, ymm4, ymm2		; reduce: RES = fold(LO) + HI
-    add         rdx, 768			; next group
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 2368], 0x00      ; C3·H^22: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 2368], 0x10      ; C3·H^22: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 1600], 0x01      ; C3·H^22: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1600], 0x11      ; C3·H^22: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^21: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2400], 0x00      ; C4·H^21: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2400], 0x10      ; C4·H^21: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1632], 0x01      ; C4·H^21: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1632], 0x11      ; C4·H^21: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C4·H^21: LO += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^21: HI += it
+    vmovdqu     ymm4, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C5·H^20: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2432], 0x00      ; C5·H^20: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2432], 0x10     ; C5·H^20: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1664], 0x01     ; C5·H^20: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1664], 0x11      ; C5·H^20: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^20: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^19: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2464], 0x00      ; C6·H^19: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2464], 0x10      ; C6·H^19: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1696], 0x01      ; C6·H^19: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1696], 0x11      ; C6·H^19: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^19: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C6·H^19: HI += it
+    vmovdqu     ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C7·H^18: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2496], 0x00      ; C7·H^18: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2496], 0x10     ; C7·H^18: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1728], 0x01     ; C7·H^18: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1728], 0x11      ; C7·H^18: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^18: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C8·H^17: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2528], 0x00      ; C8·H^17: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2528], 0x10      ; C8·H^17: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1760], 0x01      ; C8·H^17: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1760], 0x11      ; C8·H^17: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^17: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C8·H^17: HI += it
+    vmovdqu     ymm4, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C9·H^16: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2560], 0x00      ; C9·H^16: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2560], 0x10     ; C9·H^16: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1792], 0x01     ; C9·H^16: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1792], 0x11      ; C9·H^16: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C9·H^16: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
+    vmovdqu     ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C10·H^15: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2592], 0x00      ; C10·H^15: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2592], 0x10      ; C10·H^15: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1824], 0x01      ; C10·H^15: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1824], 0x11      ; C10·H^15: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C10·H^15: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C10·H^15: HI += it
+    vmovdqu     ymm4, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C11·H^14: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2624], 0x00      ; C11·H^14: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2624], 0x10     ; C11·H^14: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1856], 0x01     ; C11·H^14: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1856], 0x11      ; C11·H^14: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C11·H^14: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
+    vmovdqu     ymm6, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C12·H^13: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2656], 0x00      ; C12·H^13: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2656], 0x10      ; C12·H^13: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1888], 0x01      ; C12·H^13: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1888], 0x11      ; C12·H^13: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C12·H^13: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C12·H^13: HI += it
+    vmovdqu     ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C13·H^12: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2688], 0x00      ; C13·H^12: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2688], 0x10     ; C13·H^12: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1920], 0x01     ; C13·H^12: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1920], 0x11      ; C13·H^12: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C13·H^12: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
+    vmovdqu     ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C14·H^11: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2720], 0x00      ; C14·H^11: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2720], 0x10      ; C14·H^11: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1952], 0x01      ; C14·H^11: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1952], 0x11      ; C14·H^11: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C14·H^11: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C14·H^11: HI += it
+    vmovdqu     ymm4, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C15·H^10: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2752], 0x00      ; C15·H^10: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2752], 0x10     ; C15·H^10: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1984], 0x01     ; C15·H^10: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1984], 0x11      ; C15·H^10: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C15·H^10: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
+    vmovdqu     ymm6, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C16·H^9: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2784], 0x00      ; C16·H^9: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2784], 0x10      ; C16·H^9: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2016], 0x01      ; C16·H^9: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2016], 0x11      ; C16·H^9: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C16·H^9: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C16·H^9: HI += it
+    vmovdqu     ymm4, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C17·H^8: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2816], 0x00      ; C17·H^8: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2816], 0x10     ; C17·H^8: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2048], 0x01     ; C17·H^8: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2048], 0x11      ; C17·H^8: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C17·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
+    vmovdqu     ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C18·H^7: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2848], 0x00      ; C18·H^7: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2848], 0x10      ; C18·H^7: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2080], 0x01      ; C18·H^7: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2080], 0x11      ; C18·H^7: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C18·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C18·H^7: HI += it
+    vmovdqu     ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C19·H^6: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2880], 0x00      ; C19·H^6: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2880], 0x10     ; C19·H^6: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2112], 0x01     ; C19·H^6: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2112], 0x11      ; C19·H^6: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C19·H^6: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
+    vmovdqu     ymm6, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C20·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2912], 0x00      ; C20·H^5: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2912], 0x10      ; C20·H^5: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2144], 0x01      ; C20·H^5: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2144], 0x11      ; C20·H^5: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C20·H^5: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C20·H^5: HI += it
+    vmovdqu     ymm4, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C21·H^4: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2944], 0x00      ; C21·H^4: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2944], 0x10     ; C21·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2176], 0x01     ; C21·H^4: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2176], 0x11      ; C21·H^4: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C21·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C22·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2976], 0x00      ; C22·H^3: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2976], 0x10      ; C22·H^3: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2208], 0x01      ; C22·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2208], 0x11      ; C22·H^3: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C22·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C22·H^3: HI += it
+    vmovdqu     ymm4, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C23·H^2: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 3008], 0x00      ; C23·H^2: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 3008], 0x10     ; C23·H^2: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 2240], 0x01     ; C23·H^2: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2240], 0x11      ; C23·H^2: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C23·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C24·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 3040], 0x00      ; C24·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 3040], 0x10      ; C24·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 2272], 0x01      ; C24·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 2272], 0x11      ; C24·H^1: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C24·H^1: HI += it
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C2·H^23: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2336], 0x00      ; C2·H^23: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 2336], 0x10     ; C2·H^23: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 1568], 0x01     ; C2·H^23: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1568], 0x11      ; C2·H^23: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^23: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^23: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^24: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi + 2304], 0x00      ; C1·H^24: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 2304], 0x10      ; C1·H^24: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 1536], 0x01      ; C1·H^24: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 1536], 0x11      ; C1·H^24: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + HI
+    vpxor       ymm12, ymm4, ymm2                   ; reduce: RES = fold(LO) + HI
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0		; C3·H^22: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 832], 0x00	; C3·H^22: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 832], 0x10	; C3·H^22: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01	; C3·H^22: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11	; C3·H^22: A1·B1
-    vmovdqu     ymm6, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C4·H^21: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 864], 0x00	; C4·H^21: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 864], 0x10	; C4·H^21: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01	; C4·H^21: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11	; C4·H^21: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C4·H^21: LO += it
-    vpxor       ymm2, ymm4, ymm2		; C4·H^21: HI += it
-    vmovdqu     ymm4, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C5·H^20: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 896], 0x00	; C5·H^20: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 896], 0x10	; C5·H^20: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01	; C5·H^20: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11	; C5·H^20: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C5·H^20: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C5·H^20: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C5·H^20: HI += it
-    vmovdqu     ymm6, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C6·H^19: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 928], 0x00	; C6·H^19: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 928], 0x10	; C6·H^19: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01	; C6·H^19: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11	; C6·H^19: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C6·H^19: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C6·H^19: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C6·H^19: HI += it
-    vmovdqu     ymm4, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C7·H^18: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 960], 0x00	; C7·H^18: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 960], 0x10	; C7·H^18: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01	; C7·H^18: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11	; C7·H^18: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C7·H^18: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C7·H^18: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C7·H^18: HI += it
-    vmovdqu     ymm6, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C8·H^17: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 992], 0x00	; C8·H^17: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 992], 0x10	; C8·H^17: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01	; C8·H^17: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11	; C8·H^17: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C8·H^17: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C8·H^17: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C8·H^17: HI += it
-    vmovdqu     ymm4, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C9·H^16: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1024], 0x00	; C9·H^16: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1024], 0x10	; C9·H^16: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 256], 0x01	; C9·H^16: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x11	; C9·H^16: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C9·H^16: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C9·H^16: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C9·H^16: HI += it
-    vmovdqu     ymm6, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C10·H^15: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1056], 0x00	; C10·H^15: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1056], 0x10	; C10·H^15: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 288], 0x01	; C10·H^15: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 288], 0x11	; C10·H^15: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C10·H^15: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C10·H^15: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C10·H^15: HI += it
-    vmovdqu     ymm4, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C11·H^14: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1088], 0x00	; C11·H^14: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1088], 0x10	; C11·H^14: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 320], 0x01	; C11·H^14: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x11	; C11·H^14: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C11·H^14: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C11·H^14: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C11·H^14: HI += it
-    vmovdqu     ymm6, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C12·H^13: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1120], 0x00	; C12·H^13: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1120], 0x10	; C12·H^13: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 352], 0x01	; C12·H^13: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x11	; C12·H^13: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C12·H^13: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C12·H^13: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C12·H^13: HI += it
-    vmovdqu     ymm4, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C13·H^12: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1152], 0x00	; C13·H^12: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1152], 0x10	; C13·H^12: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 384], 0x01	; C13·H^12: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 384], 0x11	; C13·H^12: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C13·H^12: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C13·H^12: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C13·H^12: HI += it
-    vmovdqu     ymm6, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C14·H^11: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1184], 0x00	; C14·H^11: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1184], 0x10	; C14·H^11: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 416], 0x01	; C14·H^11: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 416], 0x11	; C14·H^11: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C14·H^11: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C14·H^11: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C14·H^11: HI += it
-    vmovdqu     ymm4, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C15·H^10: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1216], 0x00	; C15·H^10: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1216], 0x10	; C15·H^10: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 448], 0x01	; C15·H^10: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 448], 0x11	; C15·H^10: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C15·H^10: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C15·H^10: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C15·H^10: HI += it
-    vmovdqu     ymm6, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C16·H^9: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1248], 0x00	; C16·H^9: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1248], 0x10	; C16·H^9: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 480], 0x01	; C16·H^9: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x11	; C16·H^9: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C16·H^9: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C16·H^9: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C16·H^9: HI += it
-    vmovdqu     ymm4, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C17·H^8: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1280], 0x00	; C17·H^8: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1280], 0x10	; C17·H^8: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 512], 0x01	; C17·H^8: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11	; C17·H^8: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C17·H^8: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C17·H^8: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C17·H^8: HI += it
-    vmovdqu     ymm6, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C18·H^7: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1312], 0x00	; C18·H^7: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1312], 0x10	; C18·H^7: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 544], 0x01	; C18·H^7: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 544], 0x11	; C18·H^7: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C18·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C18·H^7: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C18·H^7: HI += it
-    vmovdqu     ymm4, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C19·H^6: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1344], 0x00	; C19·H^6: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1344], 0x10	; C19·H^6: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 576], 0x01	; C19·H^6: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 576], 0x11	; C19·H^6: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C19·H^6: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C19·H^6: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C19·H^6: HI += it
-    vmovdqu     ymm6, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C20·H^5: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1376], 0x00	; C20·H^5: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1376], 0x10	; C20·H^5: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 608], 0x01	; C20·H^5: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x11	; C20·H^5: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C20·H^5: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C20·H^5: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C20·H^5: HI += it
-    vmovdqu     ymm4, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C21·H^4: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1408], 0x00	; C21·H^4: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1408], 0x10	; C21·H^4: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 640], 0x01	; C21·H^4: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 640], 0x11	; C21·H^4: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C21·H^4: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C21·H^4: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C21·H^4: HI += it
-    vmovdqu     ymm6, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C22·H^3: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1440], 0x00	; C22·H^3: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1440], 0x10	; C22·H^3: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 672], 0x01	; C22·H^3: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 672], 0x11	; C22·H^3: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C22·H^3: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C22·H^3: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C22·H^3: HI += it
-    vmovdqu     ymm4, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C23·H^2: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1472], 0x00	; C23·H^2: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 1472], 0x10	; C23·H^2: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 704], 0x01	; C23·H^2: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 704], 0x11	; C23·H^2: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C23·H^2: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C23·H^2: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C23·H^2: HI += it
-    vmovdqu     ymm6, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C24·H^1: C
-    vpclmulqdq  ymm7, ymm6, [rdi + 1504], 0x00	; C24·H^1: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 1504], 0x10	; C24·H^1: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi + 736], 0x01	; C24·H^1: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x11	; C24·H^1: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C24·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C24·H^1: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C24·H^1: HI += it
-    vmovdqu     ymm4, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vpshufb     ymm4, ymm4, ymm0		; C2·H^23: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 800], 0x00	; C2·H^23: A0·K0
-    vpclmulqdq  ymm10, ymm4, [rdi + 800], 0x10	; C2·H^23: A0·K1
-    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01	; C2·H^23: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11	; C2·H^23: A1·B1
-    vpxor       ymm3, ymm3, ymm7		; C2·H^23: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C2·H^23: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C2·H^23: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C2·H^23: HI += it
-    vmovdqu     ymm6, [rdx]			; C1·H^24: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C1·H^24: C
-    vpxor       ymm6, ymm6, ymm12		; C1·H^24: A = X + C
-    vpclmulqdq  ymm7, ymm6, [rdi + 768], 0x00	; C1·H^24: A0·K0
-    vpclmulqdq  ymm8, ymm6, [rdi + 768], 0x10	; C1·H^24: A0·K1
-    vpclmulqdq  ymm9, ymm6, [rdi], 0x01		; C1·H^24: A1·B0
-    vpclmulqdq  ymm6, ymm6, [rdi], 0x11		; C1·H^24: A1·B1
-    vpxor       ymm3, ymm3, ymm5		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm10		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm11		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm7		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm8		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^24: LO += it
-    vpxor       ymm2, ymm2, ymm6		; C1·H^24: HI += it
-    vpclmulqdq  ymm1, ymm3, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm2, ymm3, ymm2		; reduce: + HI
-    vpxor       ymm1, ymm1, ymm2		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm12, xmm1, xmm2		; reduce: add up the lanes
-    add         rdx, 768			; next group
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm2, ymm2, ymm0                    ; C3·H^22: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 832], 0x00       ; C3·H^22: A0·K0
+    vpclmulqdq  ymm4, ymm2, [rdi + 832], 0x10       ; C3·H^22: A0·K1
+    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x01        ; C3·H^22: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^22: A1·B1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^21: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 864], 0x00       ; C4·H^21: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 864], 0x10       ; C4·H^21: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 96], 0x01        ; C4·H^21: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 96], 0x11        ; C4·H^21: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C4·H^21: LO += it
+    vpxor       ymm2, ymm4, ymm2                    ; C4·H^21: HI += it
+    vmovdqu     ymm4, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C5·H^20: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 896], 0x00       ; C5·H^20: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 896], 0x10      ; C5·H^20: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 128], 0x01      ; C5·H^20: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 128], 0x11       ; C5·H^20: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C5·H^20: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C5·H^20: HI += it
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^19: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 928], 0x00       ; C6·H^19: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 928], 0x10       ; C6·H^19: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 160], 0x01       ; C6·H^19: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 160], 0x11       ; C6·H^19: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C6·H^19: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C6·H^19: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C6·H^19: HI += it
+    vmovdqu     ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C7·H^18: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 960], 0x00       ; C7·H^18: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 960], 0x10      ; C7·H^18: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 192], 0x01      ; C7·H^18: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 192], 0x11       ; C7·H^18: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C7·H^18: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C7·H^18: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C7·H^18: HI += it
+    vmovdqu     ymm6, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C8·H^17: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 992], 0x00       ; C8·H^17: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 992], 0x10       ; C8·H^17: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 224], 0x01       ; C8·H^17: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x11       ; C8·H^17: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C8·H^17: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C8·H^17: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C8·H^17: HI += it
+    vmovdqu     ymm4, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C9·H^16: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1024], 0x00      ; C9·H^16: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1024], 0x10     ; C9·H^16: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 256], 0x01      ; C9·H^16: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x11       ; C9·H^16: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C9·H^16: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C9·H^16: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C9·H^16: HI += it
+    vmovdqu     ymm6, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C10·H^15: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1056], 0x00      ; C10·H^15: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1056], 0x10      ; C10·H^15: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 288], 0x01       ; C10·H^15: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 288], 0x11       ; C10·H^15: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C10·H^15: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C10·H^15: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C10·H^15: HI += it
+    vmovdqu     ymm4, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C11·H^14: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1088], 0x00      ; C11·H^14: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1088], 0x10     ; C11·H^14: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 320], 0x01      ; C11·H^14: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x11       ; C11·H^14: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C11·H^14: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C11·H^14: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C11·H^14: HI += it
+    vmovdqu     ymm6, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C12·H^13: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1120], 0x00      ; C12·H^13: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1120], 0x10      ; C12·H^13: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 352], 0x01       ; C12·H^13: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x11       ; C12·H^13: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C12·H^13: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C12·H^13: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C12·H^13: HI += it
+    vmovdqu     ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C13·H^12: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1152], 0x00      ; C13·H^12: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1152], 0x10     ; C13·H^12: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 384], 0x01      ; C13·H^12: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 384], 0x11       ; C13·H^12: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C13·H^12: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C13·H^12: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C13·H^12: HI += it
+    vmovdqu     ymm6, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C14·H^11: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1184], 0x00      ; C14·H^11: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1184], 0x10      ; C14·H^11: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 416], 0x01       ; C14·H^11: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 416], 0x11       ; C14·H^11: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C14·H^11: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C14·H^11: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C14·H^11: HI += it
+    vmovdqu     ymm4, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C15·H^10: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1216], 0x00      ; C15·H^10: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1216], 0x10     ; C15·H^10: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 448], 0x01      ; C15·H^10: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 448], 0x11       ; C15·H^10: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C15·H^10: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C15·H^10: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C15·H^10: HI += it
+    vmovdqu     ymm6, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C16·H^9: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1248], 0x00      ; C16·H^9: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1248], 0x10      ; C16·H^9: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 480], 0x01       ; C16·H^9: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x11       ; C16·H^9: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C16·H^9: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C16·H^9: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C16·H^9: HI += it
+    vmovdqu     ymm4, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C17·H^8: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1280], 0x00      ; C17·H^8: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1280], 0x10     ; C17·H^8: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 512], 0x01      ; C17·H^8: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 512], 0x11       ; C17·H^8: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C17·H^8: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C17·H^8: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C17·H^8: HI += it
+    vmovdqu     ymm6, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C18·H^7: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1312], 0x00      ; C18·H^7: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1312], 0x10      ; C18·H^7: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 544], 0x01       ; C18·H^7: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 544], 0x11       ; C18·H^7: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C18·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C18·H^7: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C18·H^7: HI += it
+    vmovdqu     ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C19·H^6: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1344], 0x00      ; C19·H^6: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1344], 0x10     ; C19·H^6: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 576], 0x01      ; C19·H^6: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 576], 0x11       ; C19·H^6: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C19·H^6: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C19·H^6: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C19·H^6: HI += it
+    vmovdqu     ymm6, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C20·H^5: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1376], 0x00      ; C20·H^5: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1376], 0x10      ; C20·H^5: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 608], 0x01       ; C20·H^5: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x11       ; C20·H^5: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C20·H^5: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C20·H^5: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C20·H^5: HI += it
+    vmovdqu     ymm4, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C21·H^4: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1408], 0x00      ; C21·H^4: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1408], 0x10     ; C21·H^4: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 640], 0x01      ; C21·H^4: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 640], 0x11       ; C21·H^4: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C21·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C21·H^4: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C21·H^4: HI += it
+    vmovdqu     ymm6, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C22·H^3: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1440], 0x00      ; C22·H^3: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1440], 0x10      ; C22·H^3: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 672], 0x01       ; C22·H^3: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 672], 0x11       ; C22·H^3: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C22·H^3: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C22·H^3: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C22·H^3: HI += it
+    vmovdqu     ymm4, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C23·H^2: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1472], 0x00      ; C23·H^2: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 1472], 0x10     ; C23·H^2: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 704], 0x01      ; C23·H^2: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 704], 0x11       ; C23·H^2: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C23·H^2: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C23·H^2: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C23·H^2: HI += it
+    vmovdqu     ymm6, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C24·H^1: C
+    vpclmulqdq  ymm7, ymm6, [rdi + 1504], 0x00      ; C24·H^1: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 1504], 0x10      ; C24·H^1: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi + 736], 0x01       ; C24·H^1: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x11       ; C24·H^1: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C24·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C24·H^1: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C24·H^1: HI += it
+    vmovdqu     ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm4, ymm4, ymm0                    ; C2·H^23: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 800], 0x00       ; C2·H^23: A0·K0
+    vpclmulqdq  ymm10, ymm4, [rdi + 800], 0x10      ; C2·H^23: A0·K1
+    vpclmulqdq  ymm11, ymm4, [rdi + 32], 0x01       ; C2·H^23: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 32], 0x11        ; C2·H^23: A1·B1
+    vpxor       ymm3, ymm3, ymm7                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C2·H^23: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C2·H^23: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C2·H^23: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^24: C
+    vpxor       ymm6, ymm6, ymm12                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm7, ymm6, [rdi + 768], 0x00       ; C1·H^24: A0·K0
+    vpclmulqdq  ymm8, ymm6, [rdi + 768], 0x10       ; C1·H^24: A0·K1
+    vpclmulqdq  ymm9, ymm6, [rdi], 0x01             ; C1·H^24: A1·B0
+    vpclmulqdq  ymm6, ymm6, [rdi], 0x11             ; C1·H^24: A1·B1
+    vpxor       ymm3, ymm3, ymm5                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm11                   ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm2, ymm2, ymm6                    ; C1·H^24: HI += it
+    vpclmulqdq  ymm1, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
+    add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm1, xmm1, xmm1
     vpxor       xmm2, xmm2, xmm2
     jmp         .rest
 .first:
-    vmovdqu     ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm1, ymm1, ymm0		; C·H^m: C
-    vpxor       ymm1, ymm1, ymm12		; C·H^m: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi + 768], 0x00	; C·H^m: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rdi + 768], 0x10	; C·H^m: A0·K1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  ymm5, ymm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpxor       ymm1, ymm2, ymm4		; C·H^m: LO += it
-    vpxor       ymm2, ymm3, ymm5		; C·H^m: HI += it
-    vpxor       xmm12, xmm12, xmm12		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm1, ymm12                   ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 768], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 768], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxor       ymm1, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm2, ymm3, ymm5                    ; C·H^m: HI += it
+    vpxor       xmm12, xmm12, xmm12                 ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm3, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^i: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 768], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm5, ymm3, [rdi + 768], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm6, ymm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm4		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm6		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 768], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm5, ymm3, [rdi + 768], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm6, ymm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -858,23 +858,23 @@ ghash_avx2_k_clmul1_x48_lanes_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm3, [rdx]			; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C
-    vpxor       xmm3, xmm3, xmm12		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpxor       ymm1, ymm1, ymm4		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: HI += it
-    vpxor       ymm1, ymm1, ymm6		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm3		; C·H^i: HI += it
+    vmovdqu     xmm3, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxor       xmm3, xmm3, xmm12                   ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H^i: HI += it
     vpxor       xmm12, xmm12, xmm12
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
@@ -882,67 +882,67 @@ ghash_avx2_k_clmul1_x48_lanes_update:
     vpxor       xmm3, xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm3, [rdx]			; bytes 0..7
-    vmovq       xmm4, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm3, [rdx]                         ; bytes 0..7
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm5, rcx
-    vpsrlq      xmm4, xmm4, xmm5		; 8·(15 - r) bits
-    vpsrlq      xmm4, xmm4, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsrlq      xmm4, xmm4, xmm5                    ; 8·(15 - r) bits
+    vpsrlq      xmm4, xmm4, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm3, [rdx]			; bytes 0..3
-    vmovd       xmm4, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm3, [rdx]                         ; bytes 0..3
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm5, rcx
-    vpsllq      xmm4, xmm4, xmm5		; into place
-    vpor        xmm3, xmm3, xmm4		; C_last, zero-padded
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
+    vpor        xmm3, xmm3, xmm4                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm4, rax
     shl         r8, 0x03
     vmovq       xmm5, r8
-    vpsllq      xmm4, xmm4, xmm5		; into place
+    vpsllq      xmm4, xmm4, xmm5                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm5, rax
     shl         rcx, 0x03
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     vpor        xmm3, xmm3, xmm4
-    vpor        xmm3, xmm3, xmm5		; C_last, zero-padded
+    vpor        xmm3, xmm3, xmm5                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm3, xmm3, xmm0		; C_last
-    vpxor       xmm3, xmm3, xmm12		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00	; C·H: A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10	; C·H: A0·K1
-    vpclmulqdq  xmm6, xmm3, [rdi], 0x01		; C·H: A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi], 0x11		; C·H: A1·B1
-    vpxor       ymm1, ymm1, ymm4		; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm5		; C·H: HI += it
-    vpxor       ymm1, ymm1, ymm6		; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm3		; C·H: HI += it
+    vpshufb     xmm3, xmm3, xmm0                    ; C_last
+    vpxor       xmm3, xmm3, xmm12                   ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm3, [rdi + 768], 0x00       ; C·H: A0·K0
+    vpclmulqdq  xmm5, xmm3, [rdi + 768], 0x10       ; C·H: A0·K1
+    vpclmulqdq  xmm6, xmm3, [rdi], 0x01             ; C·H: A1·B0
+    vpclmulqdq  xmm3, xmm3, [rdi], 0x11             ; C·H: A1·B1
+    vpxor       ymm1, ymm1, ymm4                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm5                    ; C·H: HI += it
+    vpxor       ymm1, ymm1, ymm6                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm3                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2		; reduce: + HI
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm12, xmm1, xmm2		; reduce: add up the lanes
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_k_clmul1_x48_lanes_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm12, xmm1, xmm2                   ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm12, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm12, xmm0                   ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -52,48 +52,48 @@ global ghash_avx2_k_clmul1_x4_natural_init:function (ghash_avx2_k_clmul1_x4_natu
 align 32
 ghash_avx2_k_clmul1_x4_natural_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x01		; B_2 = B_1·B_1: A1·K0
-    vpclmulqdq  xmm1, xmm0, xmm1, 0x11		; B_2 = B_1·B_1: A1·K1
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: LO += it
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: + LO
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti128 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; B1·Q
-    vpslldq     ymm2, ymm0, 0x08		; B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vmovdqu     [rdi + 32], ymm0		; B
-    vmovdqu     [rdi + 96], ymm1		; K
-    vperm2i128  ymm1, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm3, ymm0, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm1, ymm0, ymm1, 0x10		; V_2 = V_1·B_2: A0·B1
-    vpclmulqdq  ymm4, ymm0, ymm2, 0x01		; V_2 = V_1·B_2: A1·K0
-    vpclmulqdq  ymm0, ymm0, ymm2, 0x11		; V_2 = V_1·B_2: A1·K1
-    vpxor       ymm2, ymm3, ymm4		; V_2 = V_1·B_2: LO += it
-    vpxor       ymm0, ymm1, ymm0		; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm0, ymm0, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm0, ymm0, ymm2		; V_2 = V_1·B_2: + LO
-    vpxor       ymm0, ymm1, ymm0		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm2, ymm0, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; V_2 = V_1·B_2: fold B
-    vmovdqu     [rdi], ymm0			; V_2 = V_1·B_2: B
-    vmovdqu     [rdi + 64], ymm1		; V_2 = V_1·B_2: K
-    vzeroupper					; upper halves are the caller's
-    ret						; V_2 = V_1·B_2
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm1, xmm0, xmm1, 0x11              ; B_2 = B_1·B_1: A1·K1
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += it
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; B1·Q
+    vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu     [rdi + 32], ymm0                    ; B
+    vmovdqu     [rdi + 96], ymm1                    ; K
+    vperm2i128  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x01              ; V_2 = V_1·B_2: A1·K0
+    vpclmulqdq  ymm0, ymm0, ymm2, 0x11              ; V_2 = V_1·B_2: A1·K1
+    vpxor       ymm2, ymm3, ymm4                    ; V_2 = V_1·B_2: LO += it
+    vpxor       ymm0, ymm1, ymm0                    ; V_2 = V_1·B_2: HI += it
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm0, ymm0, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxor       ymm0, ymm0, ymm2                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm0, ymm1, ymm0                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm2, ymm0, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; V_2 = V_1·B_2: fold B
+    vmovdqu     [rdi], ymm0                         ; V_2 = V_1·B_2: B
+    vmovdqu     [rdi + 64], ymm1                    ; V_2 = V_1·B_2: K
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_2 = V_1·B_2
 .end:
 
 ; void ghash_avx2_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16])
@@ -104,22 +104,22 @@ global ghash_avx2_k_clmul1_x4_natural_mul:function (ghash_avx2_k_clmul1_x4_natur
 align 32
 ghash_avx2_k_clmul1_x4_natural_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
+    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00        ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x10        ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -131,60 +131,60 @@ global ghash_avx2_k_clmul1_x4_natural_update:function (ghash_avx2_k_clmul1_x4_na
 align 32
 ghash_avx2_k_clmul1_x4_natural_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x10	; A0·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·K1
-    vpxor       xmm1, xmm1, xmm3		; LO += it
-    vpxor       xmm0, xmm2, xmm0		; HI += it
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00        ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x10        ; A0·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x01       ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·K1
+    vpxor       xmm1, xmm1, xmm3                    ; LO += it
+    vpxor       xmm0, xmm2, xmm0                    ; HI += it
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal]	; bit_reversal
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm0, [rel ghash_avx2_k_clmul1_x4_natural_bit_reversal]  ; bit_reversal
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .tail
 .groups:
-    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x4_natural_fold_q]	; fold_q
+    vmovdqu     ymm2, [rel ghash_avx2_k_clmul1_x4_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx + 32]		; C2·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C2·H^1: C
-    vpclmulqdq  ymm4, ymm3, [rdi + 32], 0x00	; C2·H^1: A0·B0
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x10	; C2·H^1: A0·B1
-    vpclmulqdq  ymm6, ymm3, [rdi + 96], 0x01	; C2·H^1: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x11	; C2·H^1: A1·K1
-    vmovdqu     ymm7, [rdx]			; C1·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00	; C1·H^2: C
-    vpxor       ymm1, ymm7, ymm1		; C1·H^2: A = X + C
-    vpclmulqdq  ymm7, ymm1, [rdi], 0x00		; C1·H^2: A0·B0
-    vpclmulqdq  ymm8, ymm1, [rdi], 0x10		; C1·H^2: A0·B1
-    vpclmulqdq  ymm9, ymm1, [rdi + 64], 0x01	; C1·H^2: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11	; C1·H^2: A1·K1
-    vpxor       ymm4, ymm4, ymm6		; C1·H^2: LO += it
-    vpxor       ymm3, ymm5, ymm3		; C1·H^2: HI += it
-    vpxor       ymm4, ymm4, ymm7		; C1·H^2: LO += it
-    vpxor       ymm3, ymm3, ymm8		; C1·H^2: HI += it
-    vpxor       ymm4, ymm4, ymm9		; C1·H^2: LO += it
-    vpxor       ymm1, ymm3, ymm1		; C1·H^2: HI += it
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x01		; reduce: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; reduce: HI0·x^64
-    vpxor       ymm1, ymm1, ymm4		; reduce: + LO
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    add         rdx, 0x40			; next group
+    vmovdqu     ymm3, [rdx + 32]                    ; C2·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C2·H^1: C
+    vpclmulqdq  ymm4, ymm3, [rdi + 32], 0x00        ; C2·H^1: A0·B0
+    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x10        ; C2·H^1: A0·B1
+    vpclmulqdq  ymm6, ymm3, [rdi + 96], 0x01        ; C2·H^1: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x11        ; C2·H^1: A1·K1
+    vmovdqu     ymm7, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm7, ymm7, ymm0, 0x00           ; C1·H^2: C
+    vpxor       ymm1, ymm7, ymm1                    ; C1·H^2: A = X + C
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  ymm8, ymm1, [rdi], 0x10             ; C1·H^2: A0·B1
+    vpclmulqdq  ymm9, ymm1, [rdi + 64], 0x01        ; C1·H^2: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11        ; C1·H^2: A1·K1
+    vpxor       ymm4, ymm4, ymm6                    ; C1·H^2: LO += it
+    vpxor       ymm3, ymm5, ymm3                    ; C1·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^2: LO += it
+    vpxor       ymm3, ymm3, ymm8                    ; C1·H^2: HI += it
+    vpxor       ymm4, ymm4, ymm9                    ; C1·H^2: LO += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^2: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm1, ymm1, ymm4                    ; reduce: + LO
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .group
@@ -195,42 +195,42 @@ ghash_avx2_k_clmul1_x4_natural_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 64]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     jmp         .rest
 .first:
-    vmovdqu     ymm2, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C·H^m: C
-    vpxor       ymm1, ymm2, ymm1		; C·H^m: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x10		; C·H^m: A0·B1
-    vpclmulqdq  ymm4, ymm1, [rdi + 64], 0x01	; C·H^m: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11	; C·H^m: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H^m: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H^m: HI += it
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 64], 0x01        ; C·H^m: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11        ; C·H^m: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu     ymm4, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C·H^i: C
-    vpclmulqdq  ymm5, ymm4, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11	; C·H^i: A1·K1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm7		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm4		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm5, ymm4, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 64], 0x01        ; C·H^i: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 64], 0x11        ; C·H^i: A1·K1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm4                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -240,90 +240,90 @@ ghash_avx2_k_clmul1_x4_natural_update:
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm4, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00	; C
-    vpxor       xmm1, xmm4, xmm1		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  xmm6, xmm1, [rdi + 64], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 64], 0x11	; C·H^i: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: HI += it
-    vpxor       ymm2, ymm2, ymm6		; C·H^i: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H^i: HI += it
+    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C
+    vpxor       xmm1, xmm4, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  xmm6, xmm1, [rdi + 64], 0x01        ; C·H^i: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 64], 0x11        ; C·H^i: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm4, [rdx]			; bytes 0..7
-    vmovq       xmm5, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6		; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm4, [rdx]			; bytes 0..3
-    vmovd       xmm5, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
-    vpor        xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm5, rax
     shl         r8, 0x03
     vmovq       xmm6, r8
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, rax
     shl         rcx, 0x03
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6		; C_last, zero-padded
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00	; C_last
-    vpxor       xmm1, xmm4, xmm1		; C·H: A = X + C; X counts once
-    vpclmulqdq  xmm4, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x10		; C·H: A0·B1
-    vpclmulqdq  xmm6, xmm1, [rdi + 64], 0x01	; C·H: A1·K0
-    vpclmulqdq  xmm1, xmm1, [rdi + 64], 0x11	; C·H: A1·K1
-    vpxor       ymm2, ymm2, ymm4		; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: HI += it
-    vpxor       ymm2, ymm2, ymm6		; C·H: LO += it
-    vpxor       ymm3, ymm3, ymm1		; C·H: HI += it
+    vgf2p8affineqb xmm4, xmm4, xmm0, 0x00           ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpclmulqdq  xmm4, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x10             ; C·H: A0·B1
+    vpclmulqdq  xmm6, xmm1, [rdi + 64], 0x01        ; C·H: A1·K0
+    vpclmulqdq  xmm1, xmm1, [rdi + 64], 0x11        ; C·H: A1·K1
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
+    vpxor       ymm2, ymm2, ymm6                    ; C·H: LO += it
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm3, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; reduce: HI0·x^64
-    vpxor       ymm2, ymm3, ymm2		; reduce: + LO
-    vpxor       ymm1, ymm1, ymm2		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
+    vpclmulqdq  ymm1, ymm3, [rel ghash_avx2_k_clmul1_x4_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: + LO
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

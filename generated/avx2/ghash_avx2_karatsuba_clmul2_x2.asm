@@ -52,42 +52,42 @@ global ghash_avx2_karatsuba_clmul2_x2_init:function (ghash_avx2_karatsuba_clmul2
 align 32
 ghash_avx2_karatsuba_clmul2_x2_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm1, xmm0, xmm1		; B_2 = B_1·B_1: S = B0 + B1
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (A1, A0)
-    vpxor       xmm2, xmm2, xmm0		; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00		; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm4		; B_2 = B_1·B_1: MI += LO
-    vpxor       xmm1, xmm1, xmm3		; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; B_2 = B_1·B_1: MI1
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxor       xmm1, xmm4, xmm1		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vinserti128 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpshufd     ymm1, ymm0, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm0, ymm1		; S = B0 + B1
-    vmovdqu     [rdi], ymm0			; B
-    vmovdqu     [rdi + 32], ymm1		; S
-    vzeroupper					; upper halves are the caller's
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: S = B0 + B1
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
+    vpxor       xmm2, xmm2, xmm0                    ; B_2 = B_1·B_1: A0 + A1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: MI += LO
+    vpxor       xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxor       xmm1, xmm4, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
+    vpshufd     ymm1, ymm0, 0x4e                    ; (B1, B0)
+    vpxor       ymm1, ymm0, ymm1                    ; S = B0 + B1
+    vmovdqu     [rdi], ymm0                         ; B
+    vmovdqu     [rdi + 32], ymm1                    ; S
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -99,30 +99,30 @@ global ghash_avx2_karatsuba_clmul2_x2_mul:function (ghash_avx2_karatsuba_clmul2_
 align 32
 ghash_avx2_karatsuba_clmul2_x2_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm1, xmm0		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -134,97 +134,97 @@ global ghash_avx2_karatsuba_clmul2_x2_update:function (ghash_avx2_karatsuba_clmu
 align 32
 ghash_avx2_karatsuba_clmul2_x2_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxor       xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00	; (A0 + A1)·(B0 + B1)
-    vpxor       xmm1, xmm1, xmm0		; MI += LO
-    vpxor       xmm1, xmm1, xmm2		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm1, 0x08		; MI1
-    vpxor       xmm2, xmm2, xmm3		; HI += MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpxor       xmm0, xmm0, xmm2		; + HI
-    vpxor       xmm0, xmm1, xmm0		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxor       xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 48], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpxor       xmm1, xmm1, xmm0                    ; MI += LO
+    vpxor       xmm1, xmm1, xmm2                    ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm1, 0x08                    ; MI1
+    vpxor       xmm2, xmm2, xmm3                    ; HI += MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpxor       xmm0, xmm0, xmm2                    ; + HI
+    vpxor       xmm0, xmm1, xmm0                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu     ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; byte_swap
-    vmovdqu     ymm2, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q]	; fold_q
+    vmovdqu     ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; byte_swap
+    vmovdqu     ymm2, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C1·H^1: C
-    vpxor       ymm1, ymm3, ymm1		; C1·H^1: A = X + C
-    vpshufd     ymm3, ymm1, 0x4e		; C1·H^1: (A1, A0)
-    vpxor       ymm3, ymm3, ymm1		; C1·H^1: A0 + A1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x11		; C1·H^1: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00		; C1·H^1: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00	; C1·H^1: (A0 + A1)·(B0 + B1)
-    vpxor       ymm3, ymm3, ymm1		; reduce: MI += LO
-    vpxor       ymm3, ymm3, ymm4		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08		; reduce: MI1
-    vpxor       ymm4, ymm4, ymm5		; reduce: HI += MI1
-    vpslldq     ymm3, ymm3, 0x08		; reduce: MI0·x^64
-    vpxor       ymm1, ymm1, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm3, ymm1		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x10		; reduce: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (Y1, Y0)
-    vpxor       ymm1, ymm1, ymm4		; reduce: + HI
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(Y) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    add         rdx, 0x20			; next group
+    vmovdqu     ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpshufd     ymm3, ymm1, 0x4e                    ; C1·H^1: (A1, A0)
+    vpxor       ymm3, ymm3, ymm1                    ; C1·H^1: A0 + A1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C1·H^1: (A0 + A1)·(B0 + B1)
+    vpxor       ymm3, ymm3, ymm1                    ; reduce: MI += LO
+    vpxor       ymm3, ymm3, ymm4                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm3, 0x08                    ; reduce: MI1
+    vpxor       ymm4, ymm4, ymm5                    ; reduce: HI += MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       ymm1, ymm1, ymm4                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(Y) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxor       xmm0, xmm0, xmm0
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm4, [rdx]			; C, bytes as in memory
-    vpshufb     xmm4, xmm4, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; C
-    vpxor       xmm1, xmm4, xmm1		; C·H^i: A = X + C; X counts once
-    vpshufd     xmm4, xmm1, 0x4e		; C·H^i: (A1, A0)
-    vpxor       xmm4, xmm4, xmm1		; C·H^i: A0 + A1
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 32], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: HI += it
-    vpxor       ymm0, ymm0, ymm1		; C·H^i: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C·H^i: MI += it
+    vmovdqu     xmm4, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxor       xmm1, xmm4, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpshufd     xmm4, xmm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxor       xmm4, xmm4, xmm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 32], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: HI += it
+    vpxor       ymm0, ymm0, ymm1                    ; C·H^i: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C·H^i: MI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
@@ -232,76 +232,76 @@ ghash_avx2_karatsuba_clmul2_x2_update:
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm4, [rdx]			; bytes 0..7
-    vmovq       xmm5, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm4, [rdx]                         ; bytes 0..7
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6		; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
+    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm4, [rdx]			; bytes 0..3
-    vmovd       xmm5, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm4, [rdx]                         ; bytes 0..3
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6		; into place
-    vpor        xmm4, xmm4, xmm5		; C_last, zero-padded
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm5, rax
     shl         r8, 0x03
     vmovq       xmm6, r8
-    vpsllq      xmm5, xmm5, xmm6		; into place
+    vpsllq      xmm5, xmm5, xmm6                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, rax
     shl         rcx, 0x03
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6		; C_last, zero-padded
+    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm4, xmm4, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; C_last
-    vpxor       xmm1, xmm4, xmm1		; C·H: A = X + C; X counts once
-    vpshufd     xmm4, xmm1, 0x4e		; C·H: (A1, A0)
-    vpxor       xmm4, xmm4, xmm1		; C·H: A0 + A1
-    vpclmulqdq  xmm5, xmm1, [rdi], 0x11		; C·H: A1·B1
-    vpclmulqdq  xmm1, xmm1, [rdi], 0x00		; C·H: A0·B0
-    vpclmulqdq  xmm4, xmm4, [rdi + 32], 0x00	; C·H: (A0 + A1)·(B0 + B1)
-    vpxor       ymm3, ymm3, ymm5		; C·H: HI += it
-    vpxor       ymm0, ymm0, ymm1		; C·H: LO += it
-    vpxor       ymm2, ymm2, ymm4		; C·H: MI += it
+    vpshufb     xmm4, xmm4, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; C_last
+    vpxor       xmm1, xmm4, xmm1                    ; C·H: A = X + C; X counts once
+    vpshufd     xmm4, xmm1, 0x4e                    ; C·H: (A1, A0)
+    vpxor       xmm4, xmm4, xmm1                    ; C·H: A0 + A1
+    vpclmulqdq  xmm5, xmm1, [rdi], 0x11             ; C·H: A1·B1
+    vpclmulqdq  xmm1, xmm1, [rdi], 0x00             ; C·H: A0·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 32], 0x00        ; C·H: (A0 + A1)·(B0 + B1)
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: HI += it
+    vpxor       ymm0, ymm0, ymm1                    ; C·H: LO += it
+    vpxor       ymm2, ymm2, ymm4                    ; C·H: MI += it
 .reduce:
-    vpxor       ymm1, ymm2, ymm0		; reduce: MI += LO
-    vpxor       ymm1, ymm1, ymm3		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm1, 0x08		; reduce: MI1
-    vpxor       ymm2, ymm3, ymm2		; reduce: HI += MI1
-    vpslldq     ymm1, ymm1, 0x08		; reduce: MI0·x^64
-    vpxor       ymm0, ymm0, ymm1		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm0, ymm1, ymm0		; reduce: fold LO
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (Y1, Y0)
-    vpxor       ymm0, ymm0, ymm2		; reduce: + HI
-    vpxor       ymm0, ymm1, ymm0		; reduce: RES = fold(Y) + HI
-    vextracti128 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm0, xmm1		; reduce: add up the lanes
+    vpxor       ymm1, ymm2, ymm0                    ; reduce: MI += LO
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm1, 0x08                    ; reduce: MI1
+    vpxor       ymm2, ymm3, ymm2                    ; reduce: HI += MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: MI0·x^64
+    vpxor       ymm0, ymm0, ymm1                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: fold LO
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (Y1, Y0)
+    vpxor       ymm0, ymm0, ymm2                    ; reduce: + HI
+    vpxor       ymm0, ymm1, ymm0                    ; reduce: RES = fold(Y) + HI
+    vextracti128 xmm1, ymm0, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, [rel ghash_avx2_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -53,316 +53,316 @@ global ghash_avx2_winograd_clmul1_x16_icx_init:function (ghash_avx2_winograd_clm
 align 32
 ghash_avx2_winograd_clmul1_x16_icx_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q]	; fold_q
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q]  ; fold_q
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; H
     vpshufd     xmm2, xmm0, 0xff
-    vpsrlq      xmm3, xmm0, 0x3f		; B_1: bits that cross
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpand       xmm2, xmm2, xmm1		; B_1: x^-1 if it is set
-    vpxor       xmm0, xmm0, xmm3		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm2		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpxor       xmm3, xmm0, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm6, xmm0, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpclmulqdq  xmm7, xmm5, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: LO += S
-    vpclmulqdq  xmm8, xmm3, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpxor       xmm2, xmm5, xmm2		; B_2 = B_1·B_1: + HI
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm7, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: HI minus the key terms
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm8, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm12, ymm2, xmm0, 0x01		; lane 1: B_1
-    vperm2i128  ymm0, ymm12, ymm12, 0x00	; V_2 = V_1·B_2: in every lane
-    vpshufd     ymm2, ymm12, 0x4e		; (B1, B0)
-    vpclmulqdq  ymm3, ymm12, ymm12, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm5, ymm0, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpclmulqdq  ymm6, ymm12, ymm1, 0x10		; B0·Q'
-    vpxor       ymm4, ymm4, ymm5		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm5, ymm0, ymm4		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm0, ymm0, ymm4		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm4, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpxor       ymm7, ymm12, ymm5		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm8, ymm12, ymm0		; V_2 = V_1·B_2: U = A + C2
-    vpxor       ymm2, ymm6, ymm2		; fold B
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpunpcklqdq ymm7, ymm12, ymm2		; C1
-    vpunpckhqdq ymm2, ymm12, ymm2		; C2
-    vmovdqu     [rdi + 224], ymm7		; C1
-    vpclmulqdq  ymm9, ymm0, ymm0, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vmovdqu     [rdi + 480], ymm2		; C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpclmulqdq  ymm10, ymm4, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm6, ymm6, ymm3		; V_2 = V_1·B_2: LO += S
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C1[0]·C1[1]
-    vpshufd     ymm11, ymm6, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpxor       ymm4, ymm4, ymm9		; V_2 = V_1·B_2: + HI
-    vpxor       ymm3, ymm8, ymm3		; V_2 = V_1·B_2: HI += S
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C2[0]·C2[1]
-    vpxor       ymm4, ymm10, ymm4		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: HI minus the key terms
-    vpxor       ymm3, ymm11, ymm3		; V_2 = V_1·B_2: + HI
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x10		; LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; (LO1, LO0)
-    vpxor       ymm13, ymm6, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm3, ymm13, ymm5		; V_3 = V_2·B_2: T = A + C1
-    vpclmulqdq  ymm5, ymm13, ymm13, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpxor       ymm0, ymm13, ymm0		; V_3 = V_2·B_2: U = A + C2
-    vpxor       ymm2, ymm7, ymm2		; + HI
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpshufd     ymm6, ymm13, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm2, ymm8, ymm2		; RES = fold(LO) + HI
-    vpclmulqdq  ymm7, ymm13, ymm1, 0x10		; V_2 = V_1·B_2: B0·Q'
+    vpsrlq      xmm3, xmm0, 0x3f                    ; B_1: bits that cross
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpand       xmm2, xmm2, xmm1                    ; B_1: x^-1 if it is set
+    vpxor       xmm0, xmm0, xmm3                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpxor       xmm3, xmm0, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm6, xmm0, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpclmulqdq  xmm7, xmm5, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpclmulqdq  xmm8, xmm3, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpxor       xmm2, xmm5, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm2, xmm7, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm8, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm12, ymm2, xmm0, 0x01             ; lane 1: B_1
+    vperm2i128  ymm0, ymm12, ymm12, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpshufd     ymm2, ymm12, 0x4e                   ; (B1, B0)
+    vpclmulqdq  ymm3, ymm12, ymm12, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm5, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpclmulqdq  ymm6, ymm12, ymm1, 0x10             ; B0·Q'
+    vpxor       ymm4, ymm4, ymm5                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm5, ymm0, ymm4                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm0, ymm0, ymm4                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpxor       ymm7, ymm12, ymm5                   ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm8, ymm12, ymm0                   ; V_2 = V_1·B_2: U = A + C2
+    vpxor       ymm2, ymm6, ymm2                    ; fold B
+    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpunpcklqdq ymm7, ymm12, ymm2                   ; C1
+    vpunpckhqdq ymm2, ymm12, ymm2                   ; C2
+    vmovdqu     [rdi + 224], ymm7                   ; C1
+    vpclmulqdq  ymm9, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vmovdqu     [rdi + 480], ymm2                   ; C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpclmulqdq  ymm10, ymm4, ymm1, 0x10             ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm6, ymm6, ymm3                    ; V_2 = V_1·B_2: LO += S
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1[0]·C1[1]
+    vpshufd     ymm11, ymm6, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpxor       ymm4, ymm4, ymm9                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm3, ymm8, ymm3                    ; V_2 = V_1·B_2: HI += S
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2[0]·C2[1]
+    vpxor       ymm4, ymm10, ymm4                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: HI minus the key terms
+    vpxor       ymm3, ymm11, ymm3                   ; V_2 = V_1·B_2: + HI
+    vpclmulqdq  ymm8, ymm7, ymm1, 0x10              ; LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm13, ymm6, ymm3                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm3, ymm13, ymm5                   ; V_3 = V_2·B_2: T = A + C1
+    vpclmulqdq  ymm5, ymm13, ymm13, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpxor       ymm0, ymm13, ymm0                   ; V_3 = V_2·B_2: U = A + C2
+    vpxor       ymm2, ymm7, ymm2                    ; + HI
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpshufd     ymm6, ymm13, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm2, ymm8, ymm2                    ; RES = fold(LO) + HI
+    vpclmulqdq  ymm7, ymm13, ymm1, 0x10             ; V_2 = V_1·B_2: B0·Q'
     vperm2i128  ymm8, ymm2, ymm2, 0x81
-    vpxor       ymm3, ymm3, ymm5		; V_3 = V_2·B_2: LO += S
-    vpclmulqdq  ymm9, ymm3, ymm1, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpxor       ymm15, ymm2, ymm8		; terms of lower powers
-    vpxor       ymm0, ymm0, ymm5		; V_3 = V_2·B_2: HI += S
-    vmovdqu     [rdi + 736], ymm15		; R
-    vperm2i128  ymm2, ymm13, ymm13, 0x00	; V_4 = V_2·B_4: in every lane
-    vpxor       ymm0, ymm0, ymm4		; V_3 = V_2·B_2: HI minus the key terms
-    vpshufd     ymm3, ymm3, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm0, ymm3, ymm0		; V_3 = V_2·B_2: + HI
-    vpxor       ymm3, ymm7, ymm6		; V_2 = V_1·B_2: fold B
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; R of the highest power
-    vpunpcklqdq ymm4, ymm13, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm3, ymm13, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm5, ymm2, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm6, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vmovdqu     [rdi + 192], ymm4		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 448], ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm13, ymm13, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpxor       ymm14, ymm9, ymm0		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm14, ymm1, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm8, ymm14, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpxor       ymm5, ymm5, ymm6		; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpunpcklqdq ymm6, ymm2, ymm5		; V_4 = V_2·B_4: C1
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpxor       ymm6, ymm13, ymm6		; V_4 = V_2·B_4: T = A + C1
-    vpunpckhqdq ymm2, ymm2, ymm5		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm5, ymm6, ymm6, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpxor       ymm6, ymm13, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpxor       ymm0, ymm0, ymm8		; V_3 = V_2·B_2: fold B
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpunpcklqdq ymm8, ymm14, ymm0		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm0, ymm14, ymm0		; V_3 = V_2·B_2: C2
-    vmovdqu     [rdi + 160], ymm8		; V_3 = V_2·B_2: C1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpshufd     ymm10, ymm4, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vmovdqu     [rdi + 416], ymm0		; V_3 = V_2·B_2: C2
-    vpxor       ymm3, ymm10, ymm3		; V_2 = V_1·B_2: + HI
-    vpclmulqdq  ymm10, ymm9, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm7		; V_4 = V_2·B_4: LO += S
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpshufd     ymm11, ymm5, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpxor       ymm2, ymm9, ymm2		; V_4 = V_2·B_4: + HI
-    vpxor       ymm6, ymm6, ymm7		; V_4 = V_2·B_4: HI += S
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpxor       ymm2, ymm10, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpxor       ymm2, ymm6, ymm2		; V_4 = V_2·B_4: HI minus the key terms
-    vpxor       ymm2, ymm11, ymm2		; V_4 = V_2·B_4: + HI
-    vpclmulqdq  ymm6, ymm8, ymm1, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm7, ymm8, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm9, ymm5, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm9, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm5, ymm9, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm4, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vperm2i128  ymm4, ymm9, ymm9, 0x00		; V_4 = V_2·B_4: in every lane
-    vperm2i128  ymm8, ymm3, ymm3, 0x81		; V_2 = V_1·B_2
-    vpxor       ymm0, ymm7, ymm0		; V_3 = V_2·B_2: + HI
-    vpclmulqdq  ymm7, ymm4, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpxor       ymm0, ymm6, ymm0		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
-    vpshufd     ymm6, ymm4, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm8		; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm15, ymm3, ymm15		; V_2 = V_1·B_2: R_i
-    vperm2i128  ymm3, ymm0, ymm0, 0x81		; V_3 = V_2·B_2
-    vpxor       ymm2, ymm2, ymm5		; V_4 = V_2·B_4: fold B
-    vperm2i128  ymm5, ymm15, ymm15, 0x00	; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 704], ymm15		; V_2 = V_1·B_2: R
-    vpunpcklqdq ymm8, ymm9, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm9, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm10, ymm8, ymm8, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm3		; V_3 = V_2·B_2: terms of lower powers
-    vmovdqu     [rdi + 128], ymm8		; V_4 = V_2·B_4: C1
-    vmovdqa     ymm15, ymm5			; V_2 = V_1·B_2
-    vpxor       ymm15, ymm0, ymm15		; V_3 = V_2·B_2: R_i
-    vmovdqu     [rdi + 384], ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm0, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vmovdqu     [rdi + 672], ymm15		; V_3 = V_2·B_2: R
-    vpxor       ymm2, ymm7, ymm6		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm4, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm4, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpshufd     ymm6, ymm10, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpclmulqdq  ymm7, ymm10, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpxor       ymm0, ymm6, ymm0		; V_4 = V_2·B_4: + HI
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; V_3 = V_2·B_2: R of the highest power
-    vpclmulqdq  ymm6, ymm4, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm0, ymm7, ymm0		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; V_4 = V_2·B_4
-    vpxor       ymm0, ymm0, ymm5		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm4, ymm6, ymm4		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm15, ymm0, ymm15		; V_4 = V_2·B_4: R_i
-    vperm2i128  ymm0, ymm15, ymm15, 0x00	; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 640], ymm15		; V_4 = V_2·B_4: R
-    vmovdqa     ymm15, ymm0			; V_4 = V_2·B_4
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpxor       ymm3, ymm3, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpclmulqdq  ymm9, ymm3, ymm1, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpxor       ymm15, ymm2, ymm8                   ; terms of lower powers
+    vpxor       ymm0, ymm0, ymm5                    ; V_3 = V_2·B_2: HI += S
+    vmovdqu     [rdi + 736], ymm15                  ; R
+    vperm2i128  ymm2, ymm13, ymm13, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpxor       ymm0, ymm0, ymm4                    ; V_3 = V_2·B_2: HI minus the key terms
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm0, ymm3, ymm0                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm3, ymm7, ymm6                    ; V_2 = V_1·B_2: fold B
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; R of the highest power
+    vpunpcklqdq ymm4, ymm13, ymm3                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm3, ymm13, ymm3                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm5, ymm2, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm6, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vmovdqu     [rdi + 192], ymm4                   ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 448], ymm3                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm13, ymm13, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpxor       ymm14, ymm9, ymm0                   ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm14, ymm1, 0x10             ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm8, ymm14, 0x4e                   ; V_3 = V_2·B_2: (B1, B0)
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpxor       ymm5, ymm5, ymm6                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpunpcklqdq ymm6, ymm2, ymm5                    ; V_4 = V_2·B_4: C1
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpxor       ymm6, ymm13, ymm6                   ; V_4 = V_2·B_4: T = A + C1
+    vpunpckhqdq ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm5, ymm6, ymm6, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpxor       ymm6, ymm13, ymm2                   ; V_4 = V_2·B_4: U = A + C2
+    vpxor       ymm0, ymm0, ymm8                    ; V_3 = V_2·B_2: fold B
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpunpcklqdq ymm8, ymm14, ymm0                   ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm0, ymm14, ymm0                   ; V_3 = V_2·B_2: C2
+    vmovdqu     [rdi + 160], ymm8                   ; V_3 = V_2·B_2: C1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpshufd     ymm10, ymm4, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vmovdqu     [rdi + 416], ymm0                   ; V_3 = V_2·B_2: C2
+    vpxor       ymm3, ymm10, ymm3                   ; V_2 = V_1·B_2: + HI
+    vpclmulqdq  ymm10, ymm9, ymm1, 0x10             ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm7                    ; V_4 = V_2·B_4: LO += S
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_4 = V_2·B_4: (LO1, LO0)
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpxor       ymm2, ymm9, ymm2                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm6, ymm6, ymm7                    ; V_4 = V_2·B_4: HI += S
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpxor       ymm2, ymm10, ymm2                   ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpxor       ymm2, ymm6, ymm2                    ; V_4 = V_2·B_4: HI minus the key terms
+    vpxor       ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: + HI
+    vpclmulqdq  ymm6, ymm8, ymm1, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm7, ymm8, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm9, ymm5, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm9, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm5, ymm9, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm4, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vperm2i128  ymm4, ymm9, ymm9, 0x00              ; V_4 = V_2·B_4: in every lane
+    vperm2i128  ymm8, ymm3, ymm3, 0x81              ; V_2 = V_1·B_2
+    vpxor       ymm0, ymm7, ymm0                    ; V_3 = V_2·B_2: + HI
+    vpclmulqdq  ymm7, ymm4, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpxor       ymm0, ymm6, ymm0                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
+    vpshufd     ymm6, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm8                    ; V_2 = V_1·B_2: terms of lower powers
+    vpxor       ymm15, ymm3, ymm15                  ; V_2 = V_1·B_2: R_i
+    vperm2i128  ymm3, ymm0, ymm0, 0x81              ; V_3 = V_2·B_2
+    vpxor       ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: fold B
+    vperm2i128  ymm5, ymm15, ymm15, 0x00            ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 704], ymm15                  ; V_2 = V_1·B_2: R
+    vpunpcklqdq ymm8, ymm9, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm9, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm10, ymm8, ymm8, 0x10             ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm3                    ; V_3 = V_2·B_2: terms of lower powers
+    vmovdqu     [rdi + 128], ymm8                   ; V_4 = V_2·B_4: C1
+    vmovdqa     ymm15, ymm5                         ; V_2 = V_1·B_2
+    vpxor       ymm15, ymm0, ymm15                  ; V_3 = V_2·B_2: R_i
+    vmovdqu     [rdi + 384], ymm2                   ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm0, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vmovdqu     [rdi + 672], ymm15                  ; V_3 = V_2·B_2: R
+    vpxor       ymm2, ymm7, ymm6                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm4, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpshufd     ymm6, ymm10, 0x4e                   ; V_4 = V_2·B_4: (LO1, LO0)
+    vpclmulqdq  ymm7, ymm10, ymm1, 0x10             ; V_4 = V_2·B_4: LO0·Q'
+    vpxor       ymm0, ymm6, ymm0                    ; V_4 = V_2·B_4: + HI
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; V_3 = V_2·B_2: R of the highest power
+    vpclmulqdq  ymm6, ymm4, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm0, ymm7, ymm0                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; V_4 = V_2·B_4
+    vpxor       ymm0, ymm0, ymm5                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm15, ymm0, ymm15                  ; V_4 = V_2·B_4: R_i
+    vperm2i128  ymm0, ymm15, ymm15, 0x00            ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 640], ymm15                  ; V_4 = V_2·B_4: R
+    vmovdqa     ymm15, ymm0                         ; V_4 = V_2·B_4
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    vpxor       ymm0, ymm12, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpclmulqdq  ymm5, ymm12, ymm12, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxor       ymm6, ymm12, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpxor       ymm7, ymm13, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpxor       ymm8, ymm13, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm10, ymm13, ymm13, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm0, ymm0, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpshufd     ymm11, ymm0, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpxor       ymm7, ymm7, ymm10		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpclmulqdq  ymm13, ymm7, ymm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpxor       ymm12, ymm14, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       ymm5, ymm6, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm6, ymm14, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpxor       ymm5, ymm5, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpxor       ymm5, ymm11, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm8, ymm8, ymm10		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpclmulqdq  ymm10, ymm12, ymm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpxor       ymm8, ymm8, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpxor       ymm12, ymm0, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpshufd     ymm0, ymm7, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm5, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm9, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       ymm7, ymm9, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpxor       ymm0, ymm0, ymm8		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpclmulqdq  ymm8, ymm9, ymm9, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpxor       ymm13, ymm13, ymm0		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpxor       ymm6, ymm10, ymm14		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpshufd     ymm9, ymm6, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpxor       ymm5, ymm5, ymm14		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm5, ymm5, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm10, ymm12, ymm1, 0x10	; entries of V_(i+1): B0·Q'
-    vpxor       ymm5, ymm9, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpshufd     ymm9, ymm12, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       ymm0, ymm0, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpclmulqdq  ymm11, ymm0, ymm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpxor       ymm7, ymm7, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpshufd     ymm0, ymm0, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm7, ymm7, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpxor       ymm14, ymm6, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm0, ymm0, ymm7		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       ymm5, ymm10, ymm9		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm12, ymm5		; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm12, ymm5		; entries of V_(i+1): C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vmovdqu     [rdi + 224], ymm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 480], ymm5		; entries of V_(i+1): C2
-    vpxor       ymm9, ymm11, ymm0		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm5, ymm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm7, ymm1, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm6, ymm7, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpshufd     ymm7, ymm13, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpclmulqdq  ymm8, ymm13, ymm1, 0x10		; entries of V_(i+2): B0·Q'
-    vpxor       ymm0, ymm6, ymm0		; entries of V_(i+1): + HI
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+1): RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; entries of V_(i+1)
-    vpxor       ymm6, ymm8, ymm7		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm7, ymm13, ymm6		; entries of V_(i+2): C1
-    vpunpckhqdq ymm6, ymm13, ymm6		; entries of V_(i+2): C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm5		; entries of V_(i+1): terms of lower powers
-    vmovdqu     [rdi + 192], ymm7		; entries of V_(i+2): C1
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 448], ymm6		; entries of V_(i+2): C2
-    vpclmulqdq  ymm0, ymm6, ymm6, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vmovdqu     [rdi + 736], ymm15		; entries of V_(i+1): R
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; entries of V_(i+1): R of the highest power
-    vpclmulqdq  ymm5, ymm8, ymm1, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpshufd     ymm7, ymm14, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpclmulqdq  ymm8, ymm14, ymm1, 0x10		; entries of V_(i+3): B0·Q'
-    vpxor       ymm0, ymm6, ymm0		; entries of V_(i+2): + HI
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+2): RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; entries of V_(i+2)
-    vpxor       ymm6, ymm8, ymm7		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm7, ymm14, ymm6		; entries of V_(i+3): C1
-    vpunpckhqdq ymm6, ymm14, ymm6		; entries of V_(i+3): C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm5		; entries of V_(i+2): terms of lower powers
-    vmovdqu     [rdi + 160], ymm7		; entries of V_(i+3): C1
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 416], ymm6		; entries of V_(i+3): C2
-    vpclmulqdq  ymm0, ymm6, ymm6, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vmovdqu     [rdi + 704], ymm15		; entries of V_(i+2): R
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; entries of V_(i+2): R of the highest power
-    vpclmulqdq  ymm5, ymm8, ymm1, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpshufd     ymm7, ymm9, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpclmulqdq  ymm8, ymm9, ymm1, 0x10		; entries of V_(i+4): B0·Q'
-    vpxor       ymm0, ymm6, ymm0		; entries of V_(i+3): + HI
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+3): RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; entries of V_(i+3)
-    vpxor       ymm6, ymm8, ymm7		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm7, ymm9, ymm6		; entries of V_(i+4): C1
-    vpunpckhqdq ymm6, ymm9, ymm6		; entries of V_(i+4): C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm5		; entries of V_(i+3): terms of lower powers
-    vmovdqu     [rdi + 128], ymm7		; entries of V_(i+4): C1
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 384], ymm6		; entries of V_(i+4): C2
-    vpclmulqdq  ymm0, ymm6, ymm6, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vmovdqu     [rdi + 672], ymm15		; entries of V_(i+3): R
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; entries of V_(i+3): R of the highest power
-    vpclmulqdq  ymm5, ymm8, ymm1, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+4): (LO1, LO0)
+    vpxor       ymm0, ymm12, ymm3                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpclmulqdq  ymm5, ymm12, ymm12, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxor       ymm6, ymm12, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpxor       ymm7, ymm13, ymm3                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpxor       ymm8, ymm13, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm10, ymm13, ymm13, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       ymm0, ymm0, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpshufd     ymm11, ymm0, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpxor       ymm7, ymm7, ymm10                   ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpclmulqdq  ymm13, ymm7, ymm1, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpxor       ymm12, ymm14, ymm3                  ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       ymm5, ymm6, ymm5                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm6, ymm14, ymm2                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpxor       ymm5, ymm5, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpxor       ymm5, ymm11, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm8, ymm8, ymm10                   ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpclmulqdq  ymm10, ymm12, ymm12, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpxor       ymm8, ymm8, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpxor       ymm12, ymm0, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpshufd     ymm0, ymm7, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm5, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm9, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       ymm7, ymm9, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpxor       ymm0, ymm0, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpclmulqdq  ymm8, ymm9, ymm9, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpxor       ymm13, ymm13, ymm0                  ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpxor       ymm6, ymm10, ymm14                  ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpshufd     ymm9, ymm6, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpxor       ymm5, ymm5, ymm14                   ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm5, ymm5, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm10, ymm12, ymm1, 0x10            ; entries of V_(i+1): B0·Q'
+    vpxor       ymm5, ymm9, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpshufd     ymm9, ymm12, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       ymm0, ymm0, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpclmulqdq  ymm11, ymm0, ymm1, 0x10             ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpxor       ymm7, ymm7, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpxor       ymm14, ymm6, ymm5                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm0, ymm0, ymm7                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm5, ymm10, ymm9                   ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm12, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm12, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vmovdqu     [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 480], ymm5                   ; entries of V_(i+1): C2
+    vpxor       ymm9, ymm11, ymm0                   ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm5, ymm5, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm7, ymm1, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpshufd     ymm7, ymm13, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpclmulqdq  ymm8, ymm13, ymm1, 0x10             ; entries of V_(i+2): B0·Q'
+    vpxor       ymm0, ymm6, ymm0                    ; entries of V_(i+1): + HI
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; entries of V_(i+1)
+    vpxor       ymm6, ymm8, ymm7                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm7, ymm13, ymm6                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm6, ymm13, ymm6                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm5                    ; entries of V_(i+1): terms of lower powers
+    vmovdqu     [rdi + 192], ymm7                   ; entries of V_(i+2): C1
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 448], ymm6                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm0, ymm6, ymm6, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vmovdqu     [rdi + 736], ymm15                  ; entries of V_(i+1): R
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; entries of V_(i+1): R of the highest power
+    vpclmulqdq  ymm5, ymm8, ymm1, 0x10              ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpshufd     ymm7, ymm14, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpclmulqdq  ymm8, ymm14, ymm1, 0x10             ; entries of V_(i+3): B0·Q'
+    vpxor       ymm0, ymm6, ymm0                    ; entries of V_(i+2): + HI
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; entries of V_(i+2)
+    vpxor       ymm6, ymm8, ymm7                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm7, ymm14, ymm6                   ; entries of V_(i+3): C1
+    vpunpckhqdq ymm6, ymm14, ymm6                   ; entries of V_(i+3): C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm5                    ; entries of V_(i+2): terms of lower powers
+    vmovdqu     [rdi + 160], ymm7                   ; entries of V_(i+3): C1
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 416], ymm6                   ; entries of V_(i+3): C2
+    vpclmulqdq  ymm0, ymm6, ymm6, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vmovdqu     [rdi + 704], ymm15                  ; entries of V_(i+2): R
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; entries of V_(i+2): R of the highest power
+    vpclmulqdq  ymm5, ymm8, ymm1, 0x10              ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpshufd     ymm7, ymm9, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpclmulqdq  ymm8, ymm9, ymm1, 0x10              ; entries of V_(i+4): B0·Q'
+    vpxor       ymm0, ymm6, ymm0                    ; entries of V_(i+3): + HI
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+3): RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; entries of V_(i+3)
+    vpxor       ymm6, ymm8, ymm7                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm7, ymm9, ymm6                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm6, ymm9, ymm6                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm5                    ; entries of V_(i+3): terms of lower powers
+    vmovdqu     [rdi + 128], ymm7                   ; entries of V_(i+4): C1
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+3): R_i
+    vmovdqu     [rdi + 384], ymm6                   ; entries of V_(i+4): C2
+    vpclmulqdq  ymm0, ymm6, ymm6, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vmovdqu     [rdi + 672], ymm15                  ; entries of V_(i+3): R
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; entries of V_(i+3): R of the highest power
+    vpclmulqdq  ymm5, ymm8, ymm1, 0x10              ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
     sub         rax, 0x01
-    vpxor       ymm0, ymm6, ymm0		; entries of V_(i+4): + HI
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+4): RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; entries of V_(i+4)
-    vpxor       ymm0, ymm0, ymm5		; entries of V_(i+4): terms of lower powers
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+4): R_i
-    vperm2i128  ymm0, ymm15, ymm15, 0x00	; entries of V_(i+4): R of the highest power
-    vmovdqu     [rdi + 640], ymm15		; entries of V_(i+4): R
-    vmovdqa     ymm15, ymm0			; entries of V_(i+4)
+    vpxor       ymm0, ymm6, ymm0                    ; entries of V_(i+4): + HI
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+4): RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; entries of V_(i+4)
+    vpxor       ymm0, ymm0, ymm5                    ; entries of V_(i+4): terms of lower powers
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+4): R_i
+    vperm2i128  ymm0, ymm15, ymm15, 0x00            ; entries of V_(i+4): R of the highest power
+    vmovdqu     [rdi + 640], ymm15                  ; entries of V_(i+4): R
+    vmovdqa     ymm15, ymm0                         ; entries of V_(i+4)
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -374,24 +374,24 @@ global ghash_avx2_winograd_clmul1_x16_icx_mul:function (ghash_avx2_winograd_clmu
 align 32
 ghash_avx2_winograd_clmul1_x16_icx_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -403,125 +403,125 @@ global ghash_avx2_winograd_clmul1_x16_icx_update:function (ghash_avx2_winograd_c
 align 32
 ghash_avx2_winograd_clmul1_x16_icx_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; minus the key terms
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; minus the key terms
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]	; byte_swap
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x16_icx_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q]	; fold_q
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu     ymm3, [rdx + 64]		; C3·H^6: C, bytes as in memory
-    vmovdqu     ymm4, [rdx + 96]		; C4·H^5: C, bytes as in memory
-    vmovdqu     ymm5, [rdx + 128]		; C5·H^4: C, bytes as in memory
-    vmovdqu     ymm6, [rdx + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^6: C
-    vpshufb     ymm4, ymm4, ymm0		; C4·H^5: C
-    vpxor       ymm7, ymm3, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm8, ymm4, [rdi + 96]		; C4·H^5: T = A + C1
-    vpshufb     ymm5, ymm5, ymm0		; C5·H^4: C
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10		; C3·H^6: A0·A1
-    vpxor       ymm10, ymm5, [rdi + 128]	; C5·H^4: T = A + C1
-    vmovdqu     ymm11, [rdx + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C6·H^3: C
-    vpxor       ymm3, ymm3, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C3·H^6: T0·T1
-    vpxor       ymm12, ymm6, [rdi + 160]	; C6·H^3: T = A + C1
-    vpxor       ymm13, ymm4, [rdi + 352]	; C4·H^5: U = A + C2
-    vpxor       ymm14, ymm5, [rdi + 384]	; C5·H^4: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: A0·A1
-    vpxor       ymm15, ymm6, [rdi + 416]	; C6·H^3: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C5·H^4: A0·A1
-    vpshufb     ymm11, ymm11, ymm0		; C7·H^2: C
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^4: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: A0·A1
-    vpxor       ymm4, ymm9, ymm4		; C5·H^4: S += it
-    vmovdqu     ymm9, [rdx + 224]		; C8·H^1: C, bytes as in memory
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C6·H^3: T0·T1
-    vpxor       ymm7, ymm7, ymm8		; C5·H^4: LO += it
-    vpxor       ymm8, ymm11, [rdi + 192]	; C7·H^2: T = A + C1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: T0·T1
-    vpxor       ymm4, ymm4, ymm5		; C6·H^3: S += it
-    vmovdqu     ymm5, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: U0·U1
-    vpxor       ymm7, ymm7, ymm10		; C6·H^3: LO += it
-    vpxor       ymm10, ymm11, [rdi + 448]	; C7·H^2: U = A + C2
-    vpshufb     ymm9, ymm9, ymm0		; C8·H^1: C
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C7·H^2: A0·A1
-    vpxor       ymm4, ymm4, ymm6		; C7·H^2: S += it
-    vpxor       ymm6, ymm9, [rdi + 224]		; C8·H^1: T = A + C1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpxor       ymm7, ymm7, ymm12		; C7·H^2: LO += it
-    vmovdqu     ymm12, [rdx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0		; C2·H^7: C
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C4·H^5: U0·U1
-    vpxor       ymm7, ymm7, ymm8		; C8·H^1: LO += it
-    vpxor       ymm8, ymm5, [rdi + 32]		; C2·H^7: T = A + C1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C5·H^4: U0·U1
-    vpxor       ymm4, ymm4, ymm11		; C8·H^1: S += it
-    vpxor       ymm11, ymm9, [rdi + 480]	; C8·H^1: U = A + C2
-    vpshufb     ymm12, ymm12, ymm0		; C1·H^8: C
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C8·H^1: A0·A1
-    vpxor       ymm1, ymm12, ymm1		; C1·H^8: A = X + C
-    vpxor       ymm12, ymm5, [rdi + 288]	; C2·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C2·H^7: A0·A1
-    vpxor       ymm6, ymm7, ymm6		; C2·H^7: LO += it
-    vpxor       ymm7, ymm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm3, ymm3, ymm13		; C5·H^4: HI += it
-    vpclmulqdq  ymm13, ymm1, ymm1, 0x10		; C1·H^8: A0·A1
-    vpxor       ymm1, ymm1, [rdi + 256]		; C1·H^8: U = A + C2
-    vpxor       ymm6, ymm6, ymm8		; C1·H^8: LO += it
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C1·H^8: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C6·H^3: HI += it
-    vpclmulqdq  ymm8, ymm15, ymm15, 0x10	; C6·H^3: U0·U1
-    vpxor       ymm4, ymm4, ymm9		; C2·H^7: S += it
-    add         rdx, 256			; next group
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^6: C
+    vpshufb     ymm4, ymm4, ymm0                    ; C4·H^5: C
+    vpxor       ymm7, ymm3, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm8, ymm4, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^4: C
+    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C3·H^6: A0·A1
+    vpxor       ymm10, ymm5, [rdi + 128]            ; C5·H^4: T = A + C1
+    vmovdqu     ymm11, [rdx + 192]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^3: C
+    vpxor       ymm3, ymm3, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^6: T0·T1
+    vpxor       ymm12, ymm6, [rdi + 160]            ; C6·H^3: T = A + C1
+    vpxor       ymm13, ymm4, [rdi + 352]            ; C4·H^5: U = A + C2
+    vpxor       ymm14, ymm5, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: A0·A1
+    vpxor       ymm15, ymm6, [rdi + 416]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpshufb     ymm11, ymm11, ymm0                  ; C7·H^2: C
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: A0·A1
+    vpxor       ymm4, ymm9, ymm4                    ; C5·H^4: S += it
+    vmovdqu     ymm9, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C6·H^3: T0·T1
+    vpxor       ymm7, ymm7, ymm8                    ; C5·H^4: LO += it
+    vpxor       ymm8, ymm11, [rdi + 192]            ; C7·H^2: T = A + C1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: T0·T1
+    vpxor       ymm4, ymm4, ymm5                    ; C6·H^3: S += it
+    vmovdqu     ymm5, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: U0·U1
+    vpxor       ymm7, ymm7, ymm10                   ; C6·H^3: LO += it
+    vpxor       ymm10, ymm11, [rdi + 448]           ; C7·H^2: U = A + C2
+    vpshufb     ymm9, ymm9, ymm0                    ; C8·H^1: C
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C7·H^2: A0·A1
+    vpxor       ymm4, ymm4, ymm6                    ; C7·H^2: S += it
+    vpxor       ymm6, ymm9, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpxor       ymm7, ymm7, ymm12                   ; C7·H^2: LO += it
+    vmovdqu     ymm12, [rdx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C2·H^7: C
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C4·H^5: U0·U1
+    vpxor       ymm7, ymm7, ymm8                    ; C8·H^1: LO += it
+    vpxor       ymm8, ymm5, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm4, ymm4, ymm11                   ; C8·H^1: S += it
+    vpxor       ymm11, ymm9, [rdi + 480]            ; C8·H^1: U = A + C2
+    vpshufb     ymm12, ymm12, ymm0                  ; C1·H^8: C
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C8·H^1: A0·A1
+    vpxor       ymm1, ymm12, ymm1                   ; C1·H^8: A = X + C
+    vpxor       ymm12, ymm5, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: A0·A1
+    vpxor       ymm6, ymm7, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm7, ymm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm3, ymm3, ymm13                   ; C5·H^4: HI += it
+    vpclmulqdq  ymm13, ymm1, ymm1, 0x10             ; C1·H^8: A0·A1
+    vpxor       ymm1, ymm1, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpxor       ymm6, ymm6, ymm8                    ; C1·H^8: LO += it
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^8: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C6·H^3: HI += it
+    vpclmulqdq  ymm8, ymm15, ymm15, 0x10            ; C6·H^3: U0·U1
+    vpxor       ymm4, ymm4, ymm9                    ; C2·H^7: S += it
+    add         rdx, 256                            ; next group
     sub         rcx, 256
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10	; C7·H^2: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; C1·H^8: S += it
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; C8·H^1: U0·U1
-    vpxor       ymm4, ymm4, ymm13		; C1·H^8: S += it
-    vpclmulqdq  ymm10, ymm12, ymm12, 0x10	; C2·H^7: U0·U1
-    vpxor       ymm6, ymm6, ymm7		; C1·H^8: LO += it
-    vpxor       ymm6, ymm6, ymm4		; reduce: LO += S
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm3, ymm3, ymm8		; C7·H^2: HI += it
-    vpshufd     ymm7, ymm6, 0x4e		; reduce: (LO1, LO0)
-    vpclmulqdq  ymm6, ymm6, ymm2, 0x10		; reduce: LO0·Q'
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: HI += it
-    vpxor       ymm3, ymm3, ymm5		; C2·H^7: HI += it
-    vpxor       ymm3, ymm3, ymm10		; C1·H^8: HI += it
-    vpxor       ymm1, ymm3, ymm1		; C1·H^8: HI += it
-    vpxor       ymm1, ymm1, ymm4		; reduce: HI += S
-    vpxor       ymm1, ymm7, ymm1		; reduce: + HI
-    vpxor       ymm1, ymm6, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, [rdi + 512]		; reduce: minus the key terms
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; C7·H^2: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; C1·H^8: S += it
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; C8·H^1: U0·U1
+    vpxor       ymm4, ymm4, ymm13                   ; C1·H^8: S += it
+    vpclmulqdq  ymm10, ymm12, ymm12, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm6, ymm6, ymm7                    ; C1·H^8: LO += it
+    vpxor       ymm6, ymm6, ymm4                    ; reduce: LO += S
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm3, ymm3, ymm8                    ; C7·H^2: HI += it
+    vpshufd     ymm7, ymm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpclmulqdq  ymm6, ymm6, ymm2, 0x10              ; reduce: LO0·Q'
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: HI += it
+    vpxor       ymm3, ymm3, ymm5                    ; C2·H^7: HI += it
+    vpxor       ymm3, ymm3, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^8: HI += it
+    vpxor       ymm1, ymm1, ymm4                    ; reduce: HI += S
+    vpxor       ymm1, ymm7, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm6, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: minus the key terms
     cmp         rcx, 256
     jae         .group
 .after_group:
@@ -531,8 +531,8 @@ ghash_avx2_winograd_clmul1_x16_icx_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm3, xmm3, xmm3
@@ -540,34 +540,34 @@ ghash_avx2_winograd_clmul1_x16_icx_update:
     vpxor       xmm5, xmm5, xmm5
     jmp         .rest
 .first:
-    vmovdqu     ymm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^m: C
-    vpxor       ymm3, ymm3, ymm1		; C·H^m: A = X + C
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    vpxor       ymm4, ymm3, [rdi]		; C·H^m: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 256]		; C·H^m: U = A + C2
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: A0·A1
+    vmovdqu     ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxor       ymm4, ymm3, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 256]             ; C·H^m: U = A + C2
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: A0·A1
     sub         rcx, 0x20
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C·H^i: C
-    vpxor       ymm7, ymm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 256]		; C·H^i: U = A + C2
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: A0·A1
+    vmovdqu     ymm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdi + 256]             ; C·H^i: U = A + C2
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
     sub         rcx, 0x20
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
     cmp         rcx, 0x20
     jae         .block
 .after_block:
@@ -576,91 +576,91 @@ ghash_avx2_winograd_clmul1_x16_icx_update:
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm6, [rdx]			; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C
-    vpxor       xmm6, xmm6, xmm1		; C·H^i: A = X + C; X counts once
+    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C
+    vpxor       xmm6, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
     vpxor       xmm1, xmm1, xmm1
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 256]		; C·H^i: U = A + C2
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; C·H^i: U = A + C2
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     sub         rcx, 0x10
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm6, xmm6, xmm6
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r9, rcx
     shr         r9, 0x01
-    movzx       eax, byte [rdx]			; byte 0
-    movzx       r8d, byte [rdx + r9]		; byte r >> 1
+    movzx       eax, byte [rdx]                     ; byte 0
+    movzx       r8d, byte [rdx + r9]                ; byte r >> 1
     shl         r9, 0x03
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]		; byte r - 1
+    movzx       edx, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, r9
     shl         rcx, 0x03
     vmovq       xmm7, rcx
     vmovq       xmm8, rax
     vmovq       xmm9, r8
     vmovq       xmm10, rdx
-    vpsllq      xmm6, xmm9, xmm6		; into place
-    vpsllq      xmm7, xmm10, xmm7		; into place
+    vpsllq      xmm6, xmm9, xmm6                    ; into place
+    vpsllq      xmm7, xmm10, xmm7                   ; into place
     vpor        xmm6, xmm8, xmm6
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       ymm3, ymm3, ymm1		; C·H: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm1, ymm4, ymm3		; reduce: LO += S
-    vpxor       ymm3, ymm5, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm3		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: minus the key terms
+    vpxor       ymm1, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm3, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x16_icx_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

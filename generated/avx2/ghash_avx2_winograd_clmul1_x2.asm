@@ -52,59 +52,59 @@ global ghash_avx2_winograd_clmul1_x2_init:function (ghash_avx2_winograd_clmul1_x
 align 32
 ghash_avx2_winograd_clmul1_x2_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm4		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; B_2 = B_1·B_1: + HI
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm0, ymm1		; C1
-    vpunpckhqdq ymm0, ymm0, ymm1		; C2
-    vpclmulqdq  ymm1, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm3		; + HI
-    vpxor       ymm1, ymm4, ymm1		; RES = fold(LO) + HI
-    vmovdqu     [rdi], ymm2			; C1
-    vmovdqu     [rdi + 32], ymm0		; C2
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm0, ymm1                    ; C1
+    vpunpckhqdq ymm0, ymm0, ymm1                    ; C2
+    vpclmulqdq  ymm1, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm3                    ; + HI
+    vpxor       ymm1, ymm4, ymm1                    ; RES = fold(LO) + HI
+    vmovdqu     [rdi], ymm2                         ; C1
+    vmovdqu     [rdi + 32], ymm0                    ; C2
     vperm2i128  ymm0, ymm1, ymm1, 0x81
-    vpxor       ymm0, ymm1, ymm0		; terms of lower powers
+    vpxor       ymm0, ymm1, ymm0                    ; terms of lower powers
     vmovdqa     ymm1, ymm0
-    vperm2i128  ymm0, ymm1, ymm1, 0x00		; R of the highest power
-    vmovdqu     [rdi + 64], ymm1		; R
-    vzeroupper					; upper halves are the caller's
+    vperm2i128  ymm0, ymm1, ymm1, 0x00              ; R of the highest power
+    vmovdqu     [rdi + 64], ymm1                    ; R
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -116,24 +116,24 @@ global ghash_avx2_winograd_clmul1_x2_mul:function (ghash_avx2_winograd_clmul1_x2
 align 32
 ghash_avx2_winograd_clmul1_x2_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 48]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 80]		; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 48]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 80]              ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -145,53 +145,53 @@ global ghash_avx2_winograd_clmul1_x2_update:function (ghash_avx2_winograd_clmul1
 align 32
 ghash_avx2_winograd_clmul1_x2_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 48]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 80]		; minus the key terms
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 48]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 80]              ; minus the key terms
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; byte_swap
-    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x2_fold_q]	; fold_q
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; byte_swap
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x2_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C1·H^1: C
-    vpxor       ymm1, ymm3, ymm1		; C1·H^1: A = X + C
-    vpxor       ymm3, ymm1, [rdi]		; C1·H^1: T = A + C1
-    vpxor       ymm4, ymm1, [rdi + 32]		; C1·H^1: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C1·H^1: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C1·H^1: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C1·H^1: U0·U1
-    vpxor       ymm3, ymm3, ymm1		; reduce: LO += S
-    vpxor       ymm1, ymm4, ymm1		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm3, ymm2, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm3, ymm1		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, [rdi + 64]		; reduce: minus the key terms
-    add         rdx, 0x20			; next group
+    vmovdqu     ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^1: A = X + C
+    vpxor       ymm3, ymm1, [rdi]                   ; C1·H^1: T = A + C1
+    vpxor       ymm4, ymm1, [rdi + 32]              ; C1·H^1: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^1: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^1: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; reduce: LO += S
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 64]              ; reduce: minus the key terms
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -202,27 +202,27 @@ ghash_avx2_winograd_clmul1_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm0, [rdi + 64]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 64]                    ; R_m: the key terms of H^m … H^1
     vpxor       xmm2, xmm2, xmm2
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm5, [rdx]			; C, bytes as in memory
-    vpshufb     xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; C
-    vpxor       xmm1, xmm5, xmm1		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 32]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm1		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; C
+    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 32]              ; C·H^i: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
@@ -230,71 +230,71 @@ ghash_avx2_winograd_clmul1_x2_update:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; C_last
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 32]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm1		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpshufb     xmm5, xmm5, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; C_last
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 32]              ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm1, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2		; reduce: + HI
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, xmm0		; reduce: minus the key terms
+    vpxor       ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx2_winograd_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, [rel ghash_avx2_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -52,399 +52,399 @@ global ghash_avx2_winograd_clmul1_x48_natural_lanes_init:function (ghash_avx2_wi
 align 32
 ghash_avx2_winograd_clmul1_x48_natural_lanes_init:
     endbr64
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm3, xmm1, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm2, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm2, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm5, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm4, xmm5, xmm4		; B_2 = B_1·B_1: + LO
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxor       xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm2, xmm2, xmm5		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: + LO
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti128 ymm11, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm11, ymm0, 0x01		; B1·Q
-    vpslldq     ymm2, ymm11, 0x08		; B0·x^64
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm1, ymm11		; C1
-    vpunpckhqdq ymm1, ymm1, ymm11		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm4, ymm0, 0x01		; HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; HI0·x^64
-    vpxor       ymm3, ymm4, ymm3		; + LO
-    vpxor       ymm3, ymm5, ymm3		; RES = fold(HI) + LO
-    vmovdqu     [rdi + 736], ymm2		; C1
-    vmovdqu     [rdi + 1504], ymm1		; C2
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm3, xmm1, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm2, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm2, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxor       xmm4, xmm5, xmm4                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxor       xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: + LO
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti128 ymm11, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm11, ymm0, 0x01             ; B1·Q
+    vpslldq     ymm2, ymm11, 0x08                   ; B0·x^64
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm1, ymm11                   ; C1
+    vpunpckhqdq ymm1, ymm1, ymm11                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; HI0·x^64
+    vpxor       ymm3, ymm4, ymm3                    ; + LO
+    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(HI) + LO
+    vmovdqu     [rdi + 736], ymm2                   ; C1
+    vmovdqu     [rdi + 1504], ymm1                  ; C2
     vperm2i128  ymm1, ymm3, ymm3, 0x81
-    vpxor       ymm1, ymm3, ymm1		; terms of lower powers
+    vpxor       ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa     ymm2, ymm1
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu     [rdi + 2272], ymm2		; R
-    vperm2i128  ymm2, ymm11, ymm11, 0x00	; in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x01		; B1·Q
-    vpslldq     ymm4, ymm2, 0x08		; B0·x^64
-    vpxor       ymm3, ymm3, ymm4		; fold B
-    vpunpcklqdq ymm4, ymm3, ymm2		; C1
-    vpunpckhqdq ymm2, ymm3, ymm2		; C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm5, ymm0, 0x01		; HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; HI0·x^64
-    vpxor       ymm3, ymm5, ymm3		; + LO
-    vpxor       ymm3, ymm6, ymm3		; RES = fold(HI) + LO
-    vmovdqu     [rdi + 3040], ymm4		; C1
-    vmovdqu     [rdi + 3808], ymm2		; C2
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu     [rdi + 2272], ymm2                  ; R
+    vperm2i128  ymm2, ymm11, ymm11, 0x00            ; in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; B1·Q
+    vpslldq     ymm4, ymm2, 0x08                    ; B0·x^64
+    vpxor       ymm3, ymm3, ymm4                    ; fold B
+    vpunpcklqdq ymm4, ymm3, ymm2                    ; C1
+    vpunpckhqdq ymm2, ymm3, ymm2                    ; C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; HI0·x^64
+    vpxor       ymm3, ymm5, ymm3                    ; + LO
+    vpxor       ymm3, ymm6, ymm3                    ; RES = fold(HI) + LO
+    vmovdqu     [rdi + 3040], ymm4                  ; C1
+    vmovdqu     [rdi + 3808], ymm2                  ; C2
     vmovdqa     ymm5, ymm3
-    vpxor       ymm6, ymm11, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm7, ymm11, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm8, ymm11, ymm11, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm6, ymm6, ymm8		; V_2 = V_1·B_2: LO += S
-    vpxor       ymm7, ymm7, ymm8		; V_2 = V_1·B_2: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_2 = V_1·B_2: LO minus the key terms
-    vpclmulqdq  ymm8, ymm7, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6		; V_2 = V_1·B_2: + LO
-    vpxor       ymm12, ymm8, ymm6		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm6, ymm12, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm7, ymm12, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm6, ymm6, ymm7		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm7, ymm6, ymm12		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm6, ymm6, ymm12		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm8, ymm9, ymm8		; V_2 = V_1·B_2: + LO
-    vpxor       ymm8, ymm10, ymm8		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vmovdqu     [rdi + 704], ymm7		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 1472], ymm6		; V_2 = V_1·B_2: C2
-    vperm2i128  ymm6, ymm8, ymm8, 0x81		; V_2 = V_1·B_2
-    vpxor       ymm6, ymm8, ymm6		; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm1, ymm6, ymm1		; V_2 = V_1·B_2: R_i
-    vmovdqa     ymm6, ymm1			; V_2 = V_1·B_2
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 2240], ymm6		; V_2 = V_1·B_2: R
-    vperm2i128  ymm6, ymm12, ymm12, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm8, ymm6, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxor       ymm7, ymm7, ymm8		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm8, ymm7, ymm6		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm8, ymm8, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxor       ymm7, ymm9, ymm7		; V_2 = V_1·B_2: + LO
-    vpxor       ymm7, ymm10, ymm7		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vmovdqu     [rdi + 3008], ymm8		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 3776], ymm6		; V_2 = V_1·B_2: C2
-    vpxor       ymm5, ymm5, ymm7		; V_2 = V_1·B_2: R of the loop
-    vpxor       ymm4, ymm12, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxor       ymm2, ymm12, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm9, ymm12, ymm12, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm4, ymm4, ymm9		; V_3 = V_2·B_2: LO += S
-    vpxor       ymm2, ymm2, ymm9		; V_3 = V_2·B_2: HI += S
-    vpxor       ymm3, ymm4, ymm3		; V_3 = V_2·B_2: LO minus the key terms
-    vpclmulqdq  ymm4, ymm2, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: + LO
-    vpxor       ymm13, ymm4, ymm2		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm13, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm3, ymm13, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm2, ymm13		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm13		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm4, ymm9, ymm4		; V_3 = V_2·B_2: + LO
-    vpxor       ymm4, ymm10, ymm4		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vmovdqu     [rdi + 672], ymm3		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 1440], ymm2		; V_3 = V_2·B_2: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_3 = V_2·B_2
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_3 = V_2·B_2: R_i
-    vmovdqa     ymm2, ymm1			; V_3 = V_2·B_2
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu     [rdi + 2208], ymm2		; V_3 = V_2·B_2: R
-    vperm2i128  ymm2, ymm13, ymm13, 0x00	; V_3 = V_2·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm4, ymm2, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxor       ymm3, ymm3, ymm4		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm4, ymm3, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm3, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpxor       ymm3, ymm9, ymm3		; V_3 = V_2·B_2: + LO
-    vpxor       ymm3, ymm10, ymm3		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vmovdqu     [rdi + 2976], ymm4		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 3744], ymm2		; V_3 = V_2·B_2: C2
-    vpxor       ymm5, ymm5, ymm3		; V_3 = V_2·B_2: R of the loop
-    vpxor       ymm2, ymm12, ymm8		; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm3, ymm12, ymm6		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm4, ymm12, ymm12, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm2, ymm2, ymm4		; V_4 = V_2·B_4: LO += S
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: HI += S
-    vpxor       ymm2, ymm2, ymm7		; V_4 = V_2·B_4: LO minus the key terms
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm2, ymm3, ymm2		; V_4 = V_2·B_4: + LO
-    vpxor       ymm8, ymm4, ymm2		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm3, ymm8, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm2, ymm8		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm8		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm6, ymm6, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm4, ymm6, ymm4		; V_4 = V_2·B_4: + LO
-    vpxor       ymm4, ymm7, ymm4		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu     [rdi + 640], ymm3		; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 1408], ymm2		; V_4 = V_2·B_4: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_4 = V_2·B_4
-    vpxor       ymm2, ymm4, ymm2		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_4 = V_2·B_4: R_i
-    vmovdqa     ymm2, ymm1			; V_4 = V_2·B_4
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 2176], ymm2		; V_4 = V_2·B_4: R
-    vperm2i128  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm4, ymm2, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm3, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm3, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm6, ymm6, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: + LO
-    vpxor       ymm3, ymm7, ymm3		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu     [rdi + 2944], ymm4		; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 3712], ymm2		; V_4 = V_2·B_4: C2
-    vpxor       ymm5, ymm5, ymm3		; V_4 = V_2·B_4: R of the loop
-    mov         rax, rdi			; V_4 = V_2·B_4
-    mov         ecx, 0x05			; V_4 = V_2·B_4: rounds of s registers
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vpxor       ymm6, ymm11, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm7, ymm11, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm8, ymm11, ymm11, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxor       ymm6, ymm6, ymm8                    ; V_2 = V_1·B_2: LO += S
+    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_2 = V_1·B_2: LO minus the key terms
+    vpclmulqdq  ymm8, ymm7, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxor       ymm6, ymm7, ymm6                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm12, ymm8, ymm6                   ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm6, ymm12, ymm0, 0x01             ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm7, ymm12, 0x08                   ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm7, ymm6, ymm12                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm6, ymm6, ymm12                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxor       ymm8, ymm9, ymm8                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm8, ymm10, ymm8                   ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vmovdqu     [rdi + 704], ymm7                   ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 1472], ymm6                  ; V_2 = V_1·B_2: C2
+    vperm2i128  ymm6, ymm8, ymm8, 0x81              ; V_2 = V_1·B_2
+    vpxor       ymm6, ymm8, ymm6                    ; V_2 = V_1·B_2: terms of lower powers
+    vpxor       ymm1, ymm6, ymm1                    ; V_2 = V_1·B_2: R_i
+    vmovdqa     ymm6, ymm1                          ; V_2 = V_1·B_2
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 2240], ymm6                  ; V_2 = V_1·B_2: R
+    vperm2i128  ymm6, ymm12, ymm12, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm8, ymm6, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm8, ymm7, ymm6                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm8, ymm8, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: + LO
+    vpxor       ymm7, ymm10, ymm7                   ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vmovdqu     [rdi + 3008], ymm8                  ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 3776], ymm6                  ; V_2 = V_1·B_2: C2
+    vpxor       ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: R of the loop
+    vpxor       ymm4, ymm12, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxor       ymm2, ymm12, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm9, ymm12, ymm12, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm4, ymm4, ymm9                    ; V_3 = V_2·B_2: LO += S
+    vpxor       ymm2, ymm2, ymm9                    ; V_3 = V_2·B_2: HI += S
+    vpxor       ymm3, ymm4, ymm3                    ; V_3 = V_2·B_2: LO minus the key terms
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm13, ymm4, ymm2                   ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm13, ymm0, 0x01             ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm3, ymm13, 0x08                   ; V_3 = V_2·B_2: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm2, ymm13                   ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm13                   ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxor       ymm4, ymm9, ymm4                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm4, ymm10, ymm4                   ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vmovdqu     [rdi + 672], ymm3                   ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 1440], ymm2                  ; V_3 = V_2·B_2: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_3 = V_2·B_2
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: R_i
+    vmovdqa     ymm2, ymm1                          ; V_3 = V_2·B_2
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu     [rdi + 2208], ymm2                  ; V_3 = V_2·B_2: R
+    vperm2i128  ymm2, ymm13, ymm13, 0x00            ; V_3 = V_2·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm4, ymm2, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxor       ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm4, ymm3, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxor       ymm3, ymm9, ymm3                    ; V_3 = V_2·B_2: + LO
+    vpxor       ymm3, ymm10, ymm3                   ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vmovdqu     [rdi + 2976], ymm4                  ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 3744], ymm2                  ; V_3 = V_2·B_2: C2
+    vpxor       ymm5, ymm5, ymm3                    ; V_3 = V_2·B_2: R of the loop
+    vpxor       ymm2, ymm12, ymm8                   ; V_4 = V_2·B_4: T = A + C1
+    vpxor       ymm3, ymm12, ymm6                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm4, ymm12, ymm12, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxor       ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: LO += S
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: HI += S
+    vpxor       ymm2, ymm2, ymm7                    ; V_4 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxor       ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm8, ymm4, ymm2                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm8, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm2, ymm8                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm8                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm6, ymm6, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm4, ymm7, ymm4                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu     [rdi + 640], ymm3                   ; V_4 = V_2·B_4: C1
+    vmovdqu     [rdi + 1408], ymm2                  ; V_4 = V_2·B_4: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_4 = V_2·B_4
+    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: R_i
+    vmovdqa     ymm2, ymm1                          ; V_4 = V_2·B_4
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 2176], ymm2                  ; V_4 = V_2·B_4: R
+    vperm2i128  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm4, ymm2, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm3, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm6, ymm6, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: + LO
+    vpxor       ymm3, ymm7, ymm3                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu     [rdi + 2944], ymm4                  ; V_4 = V_2·B_4: C1
+    vmovdqu     [rdi + 3712], ymm2                  ; V_4 = V_2·B_4: C2
+    vpxor       ymm5, ymm5, ymm3                    ; V_4 = V_2·B_4: R of the loop
+    mov         rax, rdi                            ; V_4 = V_2·B_4
+    mov         ecx, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rax, 0x80			; V_4 = V_2·B_4
-    vpxor       ymm6, ymm11, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       ymm7, ymm11, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm6, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       ymm7, ymm7, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6		; V_(i+1) = V_(i+1-s)·B_sL: + LO
-    vpxor       ymm11, ymm9, ymm6		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm6, ymm12, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       ymm7, ymm12, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm12, ymm12, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm6, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       ymm7, ymm7, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6		; V_(i+2) = V_(i+2-s)·B_sL: + LO
-    vpxor       ymm12, ymm9, ymm6		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm6, ymm13, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       ymm7, ymm13, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm13, ymm13, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm6, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       ymm7, ymm7, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: + LO
-    vpxor       ymm13, ymm9, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpxor       ymm6, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       ymm7, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm6, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       ymm7, ymm7, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm8, ymm7, ymm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxor       ymm6, ymm7, ymm6		; V_(i+4) = V_(i+4-s)·B_sL: + LO
-    vpxor       ymm8, ymm8, ymm6		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm6, ymm11, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm7, ymm11, 0x08		; entries of V_(i+1): B0·x^64
-    vpxor       ymm6, ymm6, ymm7		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm7, ymm6, ymm11		; entries of V_(i+1): C1
-    vpunpckhqdq ymm6, ymm6, ymm11		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpxor       ymm9, ymm10, ymm9		; entries of V_(i+1): + LO
-    vpxor       ymm9, ymm14, ymm9		; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu     [rax + 736], ymm7		; entries of V_(i+1): C1
-    vmovdqu     [rax + 1504], ymm6		; entries of V_(i+1): C2
-    vperm2i128  ymm6, ymm9, ymm9, 0x81		; entries of V_(i+1)
-    vpxor       ymm6, ymm9, ymm6		; entries of V_(i+1): terms of lower powers
-    vpxor       ymm1, ymm6, ymm1		; entries of V_(i+1): R_i
-    vmovdqa     ymm6, ymm1			; entries of V_(i+1)
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu     [rax + 2272], ymm6		; entries of V_(i+1): R
-    vperm2i128  ymm6, ymm11, ymm11, 0x00	; entries of V_(i+1): in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm9, ymm6, 0x08		; entries of V_(i+1): B0·x^64
-    vpxor       ymm7, ymm7, ymm9		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm9, ymm7, ymm6		; entries of V_(i+1): C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; entries of V_(i+1): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpxor       ymm7, ymm10, ymm7		; entries of V_(i+1): + LO
-    vpxor       ymm7, ymm14, ymm7		; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu     [rax + 3040], ymm9		; entries of V_(i+1): C1
-    vmovdqu     [rax + 3808], ymm6		; entries of V_(i+1): C2
-    vpxor       ymm5, ymm5, ymm7		; entries of V_(i+1): R of the loop
-    vpclmulqdq  ymm6, ymm12, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm7, ymm12, 0x08		; entries of V_(i+2): B0·x^64
-    vpxor       ymm6, ymm6, ymm7		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm7, ymm6, ymm12		; entries of V_(i+2): C1
-    vpunpckhqdq ymm6, ymm6, ymm12		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpxor       ymm9, ymm10, ymm9		; entries of V_(i+2): + LO
-    vpxor       ymm9, ymm14, ymm9		; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu     [rax + 704], ymm7		; entries of V_(i+2): C1
-    vmovdqu     [rax + 1472], ymm6		; entries of V_(i+2): C2
-    vperm2i128  ymm6, ymm9, ymm9, 0x81		; entries of V_(i+2)
-    vpxor       ymm6, ymm9, ymm6		; entries of V_(i+2): terms of lower powers
-    vpxor       ymm1, ymm6, ymm1		; entries of V_(i+2): R_i
-    vmovdqa     ymm6, ymm1			; entries of V_(i+2)
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu     [rax + 2240], ymm6		; entries of V_(i+2): R
-    vperm2i128  ymm6, ymm12, ymm12, 0x00	; entries of V_(i+2): in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm9, ymm6, 0x08		; entries of V_(i+2): B0·x^64
-    vpxor       ymm7, ymm7, ymm9		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm9, ymm7, ymm6		; entries of V_(i+2): C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; entries of V_(i+2): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpxor       ymm7, ymm10, ymm7		; entries of V_(i+2): + LO
-    vpxor       ymm7, ymm14, ymm7		; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu     [rax + 3008], ymm9		; entries of V_(i+2): C1
-    vmovdqu     [rax + 3776], ymm6		; entries of V_(i+2): C2
-    vpxor       ymm5, ymm5, ymm7		; entries of V_(i+2): R of the loop
-    vpclmulqdq  ymm6, ymm13, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm7, ymm13, 0x08		; entries of V_(i+3): B0·x^64
-    vpxor       ymm6, ymm6, ymm7		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm7, ymm6, ymm13		; entries of V_(i+3): C1
-    vpunpckhqdq ymm6, ymm6, ymm13		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpxor       ymm9, ymm10, ymm9		; entries of V_(i+3): + LO
-    vpxor       ymm9, ymm14, ymm9		; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu     [rax + 672], ymm7		; entries of V_(i+3): C1
-    vmovdqu     [rax + 1440], ymm6		; entries of V_(i+3): C2
-    vperm2i128  ymm6, ymm9, ymm9, 0x81		; entries of V_(i+3)
-    vpxor       ymm6, ymm9, ymm6		; entries of V_(i+3): terms of lower powers
-    vpxor       ymm1, ymm6, ymm1		; entries of V_(i+3): R_i
-    vmovdqa     ymm6, ymm1			; entries of V_(i+3)
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu     [rax + 2208], ymm6		; entries of V_(i+3): R
-    vperm2i128  ymm6, ymm13, ymm13, 0x00	; entries of V_(i+3): in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm9, ymm6, 0x08		; entries of V_(i+3): B0·x^64
-    vpxor       ymm7, ymm7, ymm9		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm9, ymm7, ymm6		; entries of V_(i+3): C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; entries of V_(i+3): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpxor       ymm7, ymm10, ymm7		; entries of V_(i+3): + LO
-    vpxor       ymm7, ymm14, ymm7		; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu     [rax + 2976], ymm9		; entries of V_(i+3): C1
-    vmovdqu     [rax + 3744], ymm6		; entries of V_(i+3): C2
-    vpxor       ymm5, ymm5, ymm7		; entries of V_(i+3): R of the loop
-    vpclmulqdq  ymm6, ymm8, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm7, ymm8, 0x08		; entries of V_(i+4): B0·x^64
-    vpxor       ymm6, ymm6, ymm7		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm7, ymm6, ymm8		; entries of V_(i+4): C1
-    vpunpckhqdq ymm6, ymm6, ymm8		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpxor       ymm9, ymm10, ymm9		; entries of V_(i+4): + LO
-    vpxor       ymm9, ymm14, ymm9		; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu     [rax + 640], ymm7		; entries of V_(i+4): C1
-    vmovdqu     [rax + 1408], ymm6		; entries of V_(i+4): C2
-    vperm2i128  ymm6, ymm9, ymm9, 0x81		; entries of V_(i+4)
-    vpxor       ymm6, ymm9, ymm6		; entries of V_(i+4): terms of lower powers
-    vpxor       ymm1, ymm6, ymm1		; entries of V_(i+4): R_i
-    vmovdqa     ymm6, ymm1			; entries of V_(i+4)
-    vperm2i128  ymm1, ymm6, ymm6, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu     [rax + 2176], ymm6		; entries of V_(i+4): R
-    vperm2i128  ymm6, ymm8, ymm8, 0x00		; entries of V_(i+4): in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm9, ymm6, 0x08		; entries of V_(i+4): B0·x^64
-    vpxor       ymm7, ymm7, ymm9		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm9, ymm7, ymm6		; entries of V_(i+4): C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; entries of V_(i+4): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpxor       ymm7, ymm10, ymm7		; entries of V_(i+4): + LO
-    vpxor       ymm7, ymm14, ymm7		; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu     [rax + 2944], ymm9		; entries of V_(i+4): C1
-    vmovdqu     [rax + 3712], ymm6		; entries of V_(i+4): C2
-    vpxor       ymm5, ymm5, ymm7		; entries of V_(i+4): R of the loop
+    sub         rax, 0x80                           ; V_4 = V_2·B_4
+    vpxor       ymm6, ymm11, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       ymm7, ymm11, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       ymm7, ymm7, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpxor       ymm6, ymm7, ymm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxor       ymm11, ymm9, ymm6                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
+    vpxor       ymm6, ymm12, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       ymm7, ymm12, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm12, ymm12, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       ymm7, ymm7, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpxor       ymm6, ymm7, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxor       ymm12, ymm9, ymm6                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
+    vpxor       ymm6, ymm13, ymm4                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       ymm7, ymm13, ymm2                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm13, ymm13, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       ymm7, ymm7, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpxor       ymm6, ymm7, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxor       ymm13, ymm9, ymm6                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
+    vpxor       ymm6, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       ymm7, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm6, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       ymm7, ymm7, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm8, ymm7, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpxor       ymm6, ymm7, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxor       ymm8, ymm8, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm6, ymm11, ymm0, 0x01             ; entries of V_(i+1): B1·Q
+    vpslldq     ymm7, ymm11, 0x08                   ; entries of V_(i+1): B0·x^64
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm7, ymm6, ymm11                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm6, ymm6, ymm11                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpxor       ymm9, ymm10, ymm9                   ; entries of V_(i+1): + LO
+    vpxor       ymm9, ymm14, ymm9                   ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu     [rax + 736], ymm7                   ; entries of V_(i+1): C1
+    vmovdqu     [rax + 1504], ymm6                  ; entries of V_(i+1): C2
+    vperm2i128  ymm6, ymm9, ymm9, 0x81              ; entries of V_(i+1)
+    vpxor       ymm6, ymm9, ymm6                    ; entries of V_(i+1): terms of lower powers
+    vpxor       ymm1, ymm6, ymm1                    ; entries of V_(i+1): R_i
+    vmovdqa     ymm6, ymm1                          ; entries of V_(i+1)
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu     [rax + 2272], ymm6                  ; entries of V_(i+1): R
+    vperm2i128  ymm6, ymm11, ymm11, 0x00            ; entries of V_(i+1): in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     ymm9, ymm6, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxor       ymm7, ymm7, ymm9                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm9, ymm7, ymm6                    ; entries of V_(i+1): C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; entries of V_(i+1): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpxor       ymm7, ymm10, ymm7                   ; entries of V_(i+1): + LO
+    vpxor       ymm7, ymm14, ymm7                   ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu     [rax + 3040], ymm9                  ; entries of V_(i+1): C1
+    vmovdqu     [rax + 3808], ymm6                  ; entries of V_(i+1): C2
+    vpxor       ymm5, ymm5, ymm7                    ; entries of V_(i+1): R of the loop
+    vpclmulqdq  ymm6, ymm12, ymm0, 0x01             ; entries of V_(i+2): B1·Q
+    vpslldq     ymm7, ymm12, 0x08                   ; entries of V_(i+2): B0·x^64
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm7, ymm6, ymm12                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm6, ymm6, ymm12                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpxor       ymm9, ymm10, ymm9                   ; entries of V_(i+2): + LO
+    vpxor       ymm9, ymm14, ymm9                   ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu     [rax + 704], ymm7                   ; entries of V_(i+2): C1
+    vmovdqu     [rax + 1472], ymm6                  ; entries of V_(i+2): C2
+    vperm2i128  ymm6, ymm9, ymm9, 0x81              ; entries of V_(i+2)
+    vpxor       ymm6, ymm9, ymm6                    ; entries of V_(i+2): terms of lower powers
+    vpxor       ymm1, ymm6, ymm1                    ; entries of V_(i+2): R_i
+    vmovdqa     ymm6, ymm1                          ; entries of V_(i+2)
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu     [rax + 2240], ymm6                  ; entries of V_(i+2): R
+    vperm2i128  ymm6, ymm12, ymm12, 0x00            ; entries of V_(i+2): in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     ymm9, ymm6, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxor       ymm7, ymm7, ymm9                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm9, ymm7, ymm6                    ; entries of V_(i+2): C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; entries of V_(i+2): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpxor       ymm7, ymm10, ymm7                   ; entries of V_(i+2): + LO
+    vpxor       ymm7, ymm14, ymm7                   ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu     [rax + 3008], ymm9                  ; entries of V_(i+2): C1
+    vmovdqu     [rax + 3776], ymm6                  ; entries of V_(i+2): C2
+    vpxor       ymm5, ymm5, ymm7                    ; entries of V_(i+2): R of the loop
+    vpclmulqdq  ymm6, ymm13, ymm0, 0x01             ; entries of V_(i+3): B1·Q
+    vpslldq     ymm7, ymm13, 0x08                   ; entries of V_(i+3): B0·x^64
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm7, ymm6, ymm13                   ; entries of V_(i+3): C1
+    vpunpckhqdq ymm6, ymm6, ymm13                   ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpxor       ymm9, ymm10, ymm9                   ; entries of V_(i+3): + LO
+    vpxor       ymm9, ymm14, ymm9                   ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu     [rax + 672], ymm7                   ; entries of V_(i+3): C1
+    vmovdqu     [rax + 1440], ymm6                  ; entries of V_(i+3): C2
+    vperm2i128  ymm6, ymm9, ymm9, 0x81              ; entries of V_(i+3)
+    vpxor       ymm6, ymm9, ymm6                    ; entries of V_(i+3): terms of lower powers
+    vpxor       ymm1, ymm6, ymm1                    ; entries of V_(i+3): R_i
+    vmovdqa     ymm6, ymm1                          ; entries of V_(i+3)
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu     [rax + 2208], ymm6                  ; entries of V_(i+3): R
+    vperm2i128  ymm6, ymm13, ymm13, 0x00            ; entries of V_(i+3): in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     ymm9, ymm6, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxor       ymm7, ymm7, ymm9                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm9, ymm7, ymm6                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpxor       ymm7, ymm10, ymm7                   ; entries of V_(i+3): + LO
+    vpxor       ymm7, ymm14, ymm7                   ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu     [rax + 2976], ymm9                  ; entries of V_(i+3): C1
+    vmovdqu     [rax + 3744], ymm6                  ; entries of V_(i+3): C2
+    vpxor       ymm5, ymm5, ymm7                    ; entries of V_(i+3): R of the loop
+    vpclmulqdq  ymm6, ymm8, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm7, ymm8, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxor       ymm6, ymm6, ymm7                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm7, ymm6, ymm8                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm6, ymm6, ymm8                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpxor       ymm9, ymm10, ymm9                   ; entries of V_(i+4): + LO
+    vpxor       ymm9, ymm14, ymm9                   ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu     [rax + 640], ymm7                   ; entries of V_(i+4): C1
+    vmovdqu     [rax + 1408], ymm6                  ; entries of V_(i+4): C2
+    vperm2i128  ymm6, ymm9, ymm9, 0x81              ; entries of V_(i+4)
+    vpxor       ymm6, ymm9, ymm6                    ; entries of V_(i+4): terms of lower powers
+    vpxor       ymm1, ymm6, ymm1                    ; entries of V_(i+4): R_i
+    vmovdqa     ymm6, ymm1                          ; entries of V_(i+4)
+    vperm2i128  ymm1, ymm6, ymm6, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu     [rax + 2176], ymm6                  ; entries of V_(i+4): R
+    vperm2i128  ymm6, ymm8, ymm8, 0x00              ; entries of V_(i+4): in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm9, ymm6, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxor       ymm7, ymm7, ymm9                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm9, ymm7, ymm6                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpxor       ymm7, ymm10, ymm7                   ; entries of V_(i+4): + LO
+    vpxor       ymm7, ymm14, ymm7                   ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu     [rax + 2944], ymm9                  ; entries of V_(i+4): C1
+    vmovdqu     [rax + 3712], ymm6                  ; entries of V_(i+4): C2
+    vpxor       ymm5, ymm5, ymm7                    ; entries of V_(i+4): R of the loop
     sub         rcx, 0x01
     cmp         rcx, 0x01
     jae         .round
 .after_round:
-    vmovdqu     [rdi + 3840], ymm5		; R of the loop
-    vzeroupper					; upper halves are the caller's
+    vmovdqu     [rdi + 3840], ymm5                  ; R of the loop
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -456,24 +456,24 @@ global ghash_avx2_winograd_clmul1_x48_natural_lanes_mul:function (ghash_avx2_win
 align 32
 ghash_avx2_winograd_clmul1_x48_natural_lanes_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 1520]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
-    vpxor       xmm0, xmm0, [rdi + 2288]	; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 1520]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -485,536 +485,536 @@ global ghash_avx2_winograd_clmul1_x48_natural_lanes_update:function (ghash_avx2_
 align 32
 ghash_avx2_winograd_clmul1_x48_natural_lanes_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm11, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm11, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; C
-    vpxor       xmm0, xmm0, xmm11		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 1520]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpxor       xmm0, xmm0, xmm1		; + LO
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(HI) + LO
-    vpxor       xmm0, xmm0, [rdi + 2288]	; minus the key terms
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; C
+    vpxor       xmm0, xmm0, xmm11                   ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 1520]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpxor       xmm0, xmm0, xmm1                    ; + LO
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(HI) + LO
+    vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal]	; bit_reversal
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q]	; fold_q
+    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu     ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^22: C
-    vpxor       ymm3, ymm2, [rdi + 2368]	; C3·H^22: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 3136]	; C3·H^22: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^22: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^22: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^22: U0·U1
-    vmovdqu     ymm5, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C4·H^21: C
-    vpxor       ymm6, ymm5, [rdi + 2400]	; C4·H^21: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3168]	; C4·H^21: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^21: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^21: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^21: U0·U1
-    vmovdqu     ymm8, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C5·H^20: C
-    vpxor       ymm9, ymm8, [rdi + 2432]	; C5·H^20: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3200]	; C5·H^20: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^20: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^20: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^20: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C5·H^20: S += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^20: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C5·H^20: HI += it
-    vmovdqu     ymm5, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C6·H^19: C
-    vpxor       ymm6, ymm5, [rdi + 2464]	; C6·H^19: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3232]	; C6·H^19: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^19: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^19: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C6·H^19: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C6·H^19: S += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^19: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C6·H^19: HI += it
-    vmovdqu     ymm8, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C7·H^18: C
-    vpxor       ymm9, ymm8, [rdi + 2496]	; C7·H^18: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3264]	; C7·H^18: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^18: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^18: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^18: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C7·H^18: S += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^18: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C7·H^18: HI += it
-    vmovdqu     ymm5, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C8·H^17: C
-    vpxor       ymm6, ymm5, [rdi + 2528]	; C8·H^17: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3296]	; C8·H^17: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^17: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^17: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^17: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C8·H^17: S += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^17: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C8·H^17: HI += it
-    vmovdqu     ymm8, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C9·H^16: C
-    vpxor       ymm9, ymm8, [rdi + 2560]	; C9·H^16: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3328]	; C9·H^16: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C9·H^16: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C9·H^16: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C9·H^16: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C9·H^16: S += it
-    vpxor       ymm3, ymm3, ymm6		; C9·H^16: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C9·H^16: HI += it
-    vmovdqu     ymm5, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C10·H^15: C
-    vpxor       ymm6, ymm5, [rdi + 2592]	; C10·H^15: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3360]	; C10·H^15: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C10·H^15: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C10·H^15: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C10·H^15: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C10·H^15: S += it
-    vpxor       ymm3, ymm3, ymm9		; C10·H^15: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C10·H^15: HI += it
-    vmovdqu     ymm8, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C11·H^14: C
-    vpxor       ymm9, ymm8, [rdi + 2624]	; C11·H^14: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3392]	; C11·H^14: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C11·H^14: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C11·H^14: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C11·H^14: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C11·H^14: S += it
-    vpxor       ymm3, ymm3, ymm6		; C11·H^14: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C11·H^14: HI += it
-    vmovdqu     ymm5, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C12·H^13: C
-    vpxor       ymm6, ymm5, [rdi + 2656]	; C12·H^13: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3424]	; C12·H^13: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C12·H^13: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C12·H^13: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C12·H^13: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C12·H^13: S += it
-    vpxor       ymm3, ymm3, ymm9		; C12·H^13: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C12·H^13: HI += it
-    vmovdqu     ymm8, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C13·H^12: C
-    vpxor       ymm9, ymm8, [rdi + 2688]	; C13·H^12: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3456]	; C13·H^12: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C13·H^12: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C13·H^12: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C13·H^12: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C13·H^12: S += it
-    vpxor       ymm3, ymm3, ymm6		; C13·H^12: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C13·H^12: HI += it
-    vmovdqu     ymm5, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C14·H^11: C
-    vpxor       ymm6, ymm5, [rdi + 2720]	; C14·H^11: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3488]	; C14·H^11: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C14·H^11: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C14·H^11: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C14·H^11: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C14·H^11: S += it
-    vpxor       ymm3, ymm3, ymm9		; C14·H^11: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C14·H^11: HI += it
-    vmovdqu     ymm8, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C15·H^10: C
-    vpxor       ymm9, ymm8, [rdi + 2752]	; C15·H^10: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3520]	; C15·H^10: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C15·H^10: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C15·H^10: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C15·H^10: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C15·H^10: S += it
-    vpxor       ymm3, ymm3, ymm6		; C15·H^10: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C15·H^10: HI += it
-    vmovdqu     ymm5, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C16·H^9: C
-    vpxor       ymm6, ymm5, [rdi + 2784]	; C16·H^9: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3552]	; C16·H^9: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C16·H^9: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C16·H^9: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C16·H^9: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C16·H^9: S += it
-    vpxor       ymm3, ymm3, ymm9		; C16·H^9: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C16·H^9: HI += it
-    vmovdqu     ymm8, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C17·H^8: C
-    vpxor       ymm9, ymm8, [rdi + 2816]	; C17·H^8: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3584]	; C17·H^8: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C17·H^8: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C17·H^8: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C17·H^8: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C17·H^8: S += it
-    vpxor       ymm3, ymm3, ymm6		; C17·H^8: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C17·H^8: HI += it
-    vmovdqu     ymm5, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C18·H^7: C
-    vpxor       ymm6, ymm5, [rdi + 2848]	; C18·H^7: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3616]	; C18·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C18·H^7: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C18·H^7: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C18·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C18·H^7: S += it
-    vpxor       ymm3, ymm3, ymm9		; C18·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C18·H^7: HI += it
-    vmovdqu     ymm8, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C19·H^6: C
-    vpxor       ymm9, ymm8, [rdi + 2880]	; C19·H^6: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3648]	; C19·H^6: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C19·H^6: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C19·H^6: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C19·H^6: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C19·H^6: S += it
-    vpxor       ymm3, ymm3, ymm6		; C19·H^6: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C19·H^6: HI += it
-    vmovdqu     ymm5, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C20·H^5: C
-    vpxor       ymm6, ymm5, [rdi + 2912]	; C20·H^5: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3680]	; C20·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C20·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C20·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C20·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C20·H^5: S += it
-    vpxor       ymm3, ymm3, ymm9		; C20·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C20·H^5: HI += it
-    vmovdqu     ymm8, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C21·H^4: C
-    vpxor       ymm9, ymm8, [rdi + 2944]	; C21·H^4: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3712]	; C21·H^4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C21·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C21·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C21·H^4: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C21·H^4: S += it
-    vpxor       ymm3, ymm3, ymm6		; C21·H^4: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C21·H^4: HI += it
-    vmovdqu     ymm5, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C22·H^3: C
-    vpxor       ymm6, ymm5, [rdi + 2976]	; C22·H^3: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3744]	; C22·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C22·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C22·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C22·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C22·H^3: S += it
-    vpxor       ymm3, ymm3, ymm9		; C22·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C22·H^3: HI += it
-    vmovdqu     ymm8, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C23·H^2: C
-    vpxor       ymm9, ymm8, [rdi + 3008]	; C23·H^2: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3776]	; C23·H^2: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C23·H^2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C23·H^2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C23·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C23·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6		; C23·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C23·H^2: HI += it
-    vmovdqu     ymm5, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C24·H^1: C
-    vpxor       ymm6, ymm5, [rdi + 3040]	; C24·H^1: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3808]	; C24·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C24·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C24·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C24·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C24·H^1: S += it
-    vpxor       ymm3, ymm3, ymm9		; C24·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C24·H^1: HI += it
-    vmovdqu     ymm8, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C2·H^23: C
-    vpxor       ymm9, ymm8, [rdi + 2336]	; C2·H^23: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 3104]	; C2·H^23: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^23: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^23: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^23: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C2·H^23: S += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^23: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^23: HI += it
-    vmovdqu     ymm5, [rdx]			; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C1·H^24: C
-    vpxor       ymm5, ymm5, ymm11		; C1·H^24: A = X + C
-    vpxor       ymm6, ymm5, [rdi + 2304]	; C1·H^24: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 3072]	; C1·H^24: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^24: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^24: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C1·H^24: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C1·H^24: S += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^24: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^24: HI += it
-    vpxor       ymm2, ymm2, ymm5		; C1·H^24: S += it
-    vpxor       ymm3, ymm3, ymm6		; C1·H^24: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm2, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpxor       ymm2, ymm2, ymm3		; reduce: + LO
-    vpxor       ymm2, ymm4, ymm2		; reduce: RES = fold(HI) + LO
-    vpxor       ymm11, ymm2, [rdi + 3840]	; reduce: minus the key terms
-    add         rdx, 768			; next group
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpxor       ymm3, ymm2, [rdi + 2368]            ; C3·H^22: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 3136]            ; C3·H^22: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
+    vmovdqu     ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^21: C
+    vpxor       ymm6, ymm5, [rdi + 2400]            ; C4·H^21: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3168]            ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpxor       ymm9, ymm8, [rdi + 2432]            ; C5·H^20: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3200]           ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^20: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^20: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: HI += it
+    vmovdqu     ymm5, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C6·H^19: C
+    vpxor       ymm6, ymm5, [rdi + 2464]            ; C6·H^19: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3232]            ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^19: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C7·H^18: C
+    vpxor       ymm9, ymm8, [rdi + 2496]            ; C7·H^18: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3264]           ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^18: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^18: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: HI += it
+    vmovdqu     ymm5, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C8·H^17: C
+    vpxor       ymm6, ymm5, [rdi + 2528]            ; C8·H^17: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3296]            ; C8·H^17: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^17: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: HI += it
+    vmovdqu     ymm8, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C9·H^16: C
+    vpxor       ymm9, ymm8, [rdi + 2560]            ; C9·H^16: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3328]           ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^16: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^16: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C9·H^16: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: HI += it
+    vmovdqu     ymm5, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C10·H^15: C
+    vpxor       ymm6, ymm5, [rdi + 2592]            ; C10·H^15: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3360]            ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C10·H^15: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: HI += it
+    vmovdqu     ymm8, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C11·H^14: C
+    vpxor       ymm9, ymm8, [rdi + 2624]            ; C11·H^14: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3392]           ; C11·H^14: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^14: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^14: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C11·H^14: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: HI += it
+    vmovdqu     ymm5, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C12·H^13: C
+    vpxor       ymm6, ymm5, [rdi + 2656]            ; C12·H^13: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3424]            ; C12·H^13: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C12·H^13: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: HI += it
+    vmovdqu     ymm8, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C13·H^12: C
+    vpxor       ymm9, ymm8, [rdi + 2688]            ; C13·H^12: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3456]           ; C13·H^12: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^12: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^12: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C13·H^12: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: HI += it
+    vmovdqu     ymm5, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C14·H^11: C
+    vpxor       ymm6, ymm5, [rdi + 2720]            ; C14·H^11: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3488]            ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C14·H^11: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: HI += it
+    vmovdqu     ymm8, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C15·H^10: C
+    vpxor       ymm9, ymm8, [rdi + 2752]            ; C15·H^10: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3520]           ; C15·H^10: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^10: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C15·H^10: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: HI += it
+    vmovdqu     ymm5, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C16·H^9: C
+    vpxor       ymm6, ymm5, [rdi + 2784]            ; C16·H^9: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3552]            ; C16·H^9: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C16·H^9: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: HI += it
+    vmovdqu     ymm8, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C17·H^8: C
+    vpxor       ymm9, ymm8, [rdi + 2816]            ; C17·H^8: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3584]           ; C17·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C17·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C17·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C17·H^8: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: HI += it
+    vmovdqu     ymm5, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C18·H^7: C
+    vpxor       ymm6, ymm5, [rdi + 2848]            ; C18·H^7: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3616]            ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C18·H^7: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: HI += it
+    vmovdqu     ymm8, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C19·H^6: C
+    vpxor       ymm9, ymm8, [rdi + 2880]            ; C19·H^6: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3648]           ; C19·H^6: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C19·H^6: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C19·H^6: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C19·H^6: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: HI += it
+    vmovdqu     ymm5, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C20·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 2912]            ; C20·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3680]            ; C20·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C20·H^5: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: HI += it
+    vmovdqu     ymm8, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C21·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 2944]            ; C21·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3712]           ; C21·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C21·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C21·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: HI += it
+    vmovdqu     ymm5, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C22·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 2976]            ; C22·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3744]            ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C22·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C23·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 3008]            ; C23·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3776]           ; C23·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C23·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C23·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C23·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: HI += it
+    vmovdqu     ymm5, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C24·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 3040]            ; C24·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3808]            ; C24·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C24·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C2·H^23: C
+    vpxor       ymm9, ymm8, [rdi + 2336]            ; C2·H^23: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 3104]           ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^23: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: HI += it
+    vmovdqu     ymm5, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C1·H^24: C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: A = X + C
+    vpxor       ymm6, ymm5, [rdi + 2304]            ; C1·H^24: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 3072]            ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^24: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm2, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: + LO
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: RES = fold(HI) + LO
+    vpxor       ymm11, ymm2, [rdi + 3840]           ; reduce: minus the key terms
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu     ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^22: C
-    vpxor       ymm3, ymm2, [rdi + 64]		; C3·H^22: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 832]		; C3·H^22: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^22: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^22: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^22: U0·U1
-    vmovdqu     ymm5, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C4·H^21: C
-    vpxor       ymm6, ymm5, [rdi + 96]		; C4·H^21: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 864]		; C4·H^21: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^21: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^21: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^21: U0·U1
-    vmovdqu     ymm8, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C5·H^20: C
-    vpxor       ymm9, ymm8, [rdi + 128]		; C5·H^20: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 896]	; C5·H^20: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^20: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^20: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^20: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C5·H^20: S += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^20: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C5·H^20: HI += it
-    vmovdqu     ymm5, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C6·H^19: C
-    vpxor       ymm6, ymm5, [rdi + 160]		; C6·H^19: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 928]		; C6·H^19: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^19: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^19: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C6·H^19: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C6·H^19: S += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^19: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C6·H^19: HI += it
-    vmovdqu     ymm8, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C7·H^18: C
-    vpxor       ymm9, ymm8, [rdi + 192]		; C7·H^18: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 960]	; C7·H^18: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^18: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^18: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^18: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C7·H^18: S += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^18: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C7·H^18: HI += it
-    vmovdqu     ymm5, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C8·H^17: C
-    vpxor       ymm6, ymm5, [rdi + 224]		; C8·H^17: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 992]		; C8·H^17: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^17: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^17: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^17: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C8·H^17: S += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^17: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C8·H^17: HI += it
-    vmovdqu     ymm8, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C9·H^16: C
-    vpxor       ymm9, ymm8, [rdi + 256]		; C9·H^16: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1024]	; C9·H^16: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C9·H^16: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C9·H^16: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C9·H^16: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C9·H^16: S += it
-    vpxor       ymm3, ymm3, ymm6		; C9·H^16: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C9·H^16: HI += it
-    vmovdqu     ymm5, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C10·H^15: C
-    vpxor       ymm6, ymm5, [rdi + 288]		; C10·H^15: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1056]	; C10·H^15: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C10·H^15: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C10·H^15: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C10·H^15: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C10·H^15: S += it
-    vpxor       ymm3, ymm3, ymm9		; C10·H^15: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C10·H^15: HI += it
-    vmovdqu     ymm8, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C11·H^14: C
-    vpxor       ymm9, ymm8, [rdi + 320]		; C11·H^14: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1088]	; C11·H^14: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C11·H^14: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C11·H^14: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C11·H^14: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C11·H^14: S += it
-    vpxor       ymm3, ymm3, ymm6		; C11·H^14: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C11·H^14: HI += it
-    vmovdqu     ymm5, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C12·H^13: C
-    vpxor       ymm6, ymm5, [rdi + 352]		; C12·H^13: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1120]	; C12·H^13: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C12·H^13: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C12·H^13: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C12·H^13: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C12·H^13: S += it
-    vpxor       ymm3, ymm3, ymm9		; C12·H^13: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C12·H^13: HI += it
-    vmovdqu     ymm8, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C13·H^12: C
-    vpxor       ymm9, ymm8, [rdi + 384]		; C13·H^12: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1152]	; C13·H^12: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C13·H^12: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C13·H^12: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C13·H^12: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C13·H^12: S += it
-    vpxor       ymm3, ymm3, ymm6		; C13·H^12: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C13·H^12: HI += it
-    vmovdqu     ymm5, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C14·H^11: C
-    vpxor       ymm6, ymm5, [rdi + 416]		; C14·H^11: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1184]	; C14·H^11: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C14·H^11: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C14·H^11: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C14·H^11: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C14·H^11: S += it
-    vpxor       ymm3, ymm3, ymm9		; C14·H^11: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C14·H^11: HI += it
-    vmovdqu     ymm8, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C15·H^10: C
-    vpxor       ymm9, ymm8, [rdi + 448]		; C15·H^10: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1216]	; C15·H^10: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C15·H^10: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C15·H^10: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C15·H^10: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C15·H^10: S += it
-    vpxor       ymm3, ymm3, ymm6		; C15·H^10: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C15·H^10: HI += it
-    vmovdqu     ymm5, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C16·H^9: C
-    vpxor       ymm6, ymm5, [rdi + 480]		; C16·H^9: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1248]	; C16·H^9: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C16·H^9: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C16·H^9: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C16·H^9: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C16·H^9: S += it
-    vpxor       ymm3, ymm3, ymm9		; C16·H^9: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C16·H^9: HI += it
-    vmovdqu     ymm8, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C17·H^8: C
-    vpxor       ymm9, ymm8, [rdi + 512]		; C17·H^8: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1280]	; C17·H^8: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C17·H^8: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C17·H^8: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C17·H^8: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C17·H^8: S += it
-    vpxor       ymm3, ymm3, ymm6		; C17·H^8: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C17·H^8: HI += it
-    vmovdqu     ymm5, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C18·H^7: C
-    vpxor       ymm6, ymm5, [rdi + 544]		; C18·H^7: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1312]	; C18·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C18·H^7: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C18·H^7: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C18·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C18·H^7: S += it
-    vpxor       ymm3, ymm3, ymm9		; C18·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C18·H^7: HI += it
-    vmovdqu     ymm8, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C19·H^6: C
-    vpxor       ymm9, ymm8, [rdi + 576]		; C19·H^6: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1344]	; C19·H^6: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C19·H^6: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C19·H^6: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C19·H^6: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C19·H^6: S += it
-    vpxor       ymm3, ymm3, ymm6		; C19·H^6: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C19·H^6: HI += it
-    vmovdqu     ymm5, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C20·H^5: C
-    vpxor       ymm6, ymm5, [rdi + 608]		; C20·H^5: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1376]	; C20·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C20·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C20·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C20·H^5: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C20·H^5: S += it
-    vpxor       ymm3, ymm3, ymm9		; C20·H^5: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C20·H^5: HI += it
-    vmovdqu     ymm8, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C21·H^4: C
-    vpxor       ymm9, ymm8, [rdi + 640]		; C21·H^4: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1408]	; C21·H^4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C21·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C21·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C21·H^4: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C21·H^4: S += it
-    vpxor       ymm3, ymm3, ymm6		; C21·H^4: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C21·H^4: HI += it
-    vmovdqu     ymm5, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C22·H^3: C
-    vpxor       ymm6, ymm5, [rdi + 672]		; C22·H^3: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1440]	; C22·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C22·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C22·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C22·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C22·H^3: S += it
-    vpxor       ymm3, ymm3, ymm9		; C22·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C22·H^3: HI += it
-    vmovdqu     ymm8, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C23·H^2: C
-    vpxor       ymm9, ymm8, [rdi + 704]		; C23·H^2: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 1472]	; C23·H^2: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C23·H^2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C23·H^2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C23·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C23·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6		; C23·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C23·H^2: HI += it
-    vmovdqu     ymm5, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C24·H^1: C
-    vpxor       ymm6, ymm5, [rdi + 736]		; C24·H^1: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 1504]	; C24·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C24·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C24·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C24·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C24·H^1: S += it
-    vpxor       ymm3, ymm3, ymm9		; C24·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C24·H^1: HI += it
-    vmovdqu     ymm8, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C2·H^23: C
-    vpxor       ymm9, ymm8, [rdi + 32]		; C2·H^23: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 800]	; C2·H^23: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^23: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^23: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^23: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C2·H^23: S += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^23: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^23: HI += it
-    vmovdqu     ymm5, [rdx]			; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C1·H^24: C
-    vpxor       ymm5, ymm5, ymm11		; C1·H^24: A = X + C
-    vpxor       ymm6, ymm5, [rdi]		; C1·H^24: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 768]		; C1·H^24: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^24: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^24: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C1·H^24: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C1·H^24: S += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^24: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^24: HI += it
-    vpxor       ymm2, ymm2, ymm5		; C1·H^24: S += it
-    vpxor       ymm3, ymm3, ymm6		; C1·H^24: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C1·H^24: HI += it
-    vpxor       ymm3, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm1, ymm2, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpxor       ymm2, ymm2, ymm3		; reduce: + LO
-    vpxor       ymm1, ymm1, ymm2		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
-    vpxor       xmm11, xmm1, [rdi + 1536]	; reduce: minus the key terms
-    add         rdx, 768			; next group
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^22: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 832]             ; C3·H^22: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^22: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^22: U0·U1
+    vmovdqu     ymm5, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C4·H^21: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^21: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 864]             ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^21: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^21: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^20: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 896]            ; C5·H^20: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^20: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^20: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^20: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^20: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^20: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^20: HI += it
+    vmovdqu     ymm5, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C6·H^19: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^19: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 928]             ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^19: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^19: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^19: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^19: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^19: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C7·H^18: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^18: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 960]            ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^18: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^18: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^18: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^18: HI += it
+    vmovdqu     ymm5, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C8·H^17: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^17: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 992]             ; C8·H^17: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^17: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^17: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^17: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^17: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: HI += it
+    vmovdqu     ymm8, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C9·H^16: C
+    vpxor       ymm9, ymm8, [rdi + 256]             ; C9·H^16: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1024]           ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C9·H^16: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C9·H^16: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C9·H^16: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C9·H^16: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C9·H^16: HI += it
+    vmovdqu     ymm5, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C10·H^15: C
+    vpxor       ymm6, ymm5, [rdi + 288]             ; C10·H^15: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1056]            ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C10·H^15: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C10·H^15: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C10·H^15: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C10·H^15: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C10·H^15: HI += it
+    vmovdqu     ymm8, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C11·H^14: C
+    vpxor       ymm9, ymm8, [rdi + 320]             ; C11·H^14: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1088]           ; C11·H^14: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C11·H^14: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C11·H^14: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C11·H^14: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C11·H^14: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C11·H^14: HI += it
+    vmovdqu     ymm5, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C12·H^13: C
+    vpxor       ymm6, ymm5, [rdi + 352]             ; C12·H^13: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1120]            ; C12·H^13: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C12·H^13: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C12·H^13: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C12·H^13: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C12·H^13: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C12·H^13: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C12·H^13: HI += it
+    vmovdqu     ymm8, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C13·H^12: C
+    vpxor       ymm9, ymm8, [rdi + 384]             ; C13·H^12: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1152]           ; C13·H^12: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C13·H^12: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C13·H^12: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C13·H^12: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C13·H^12: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C13·H^12: HI += it
+    vmovdqu     ymm5, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C14·H^11: C
+    vpxor       ymm6, ymm5, [rdi + 416]             ; C14·H^11: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1184]            ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C14·H^11: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C14·H^11: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C14·H^11: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C14·H^11: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C14·H^11: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: HI += it
+    vmovdqu     ymm8, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C15·H^10: C
+    vpxor       ymm9, ymm8, [rdi + 448]             ; C15·H^10: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1216]           ; C15·H^10: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C15·H^10: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C15·H^10: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C15·H^10: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C15·H^10: HI += it
+    vmovdqu     ymm5, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C16·H^9: C
+    vpxor       ymm6, ymm5, [rdi + 480]             ; C16·H^9: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1248]            ; C16·H^9: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C16·H^9: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C16·H^9: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C16·H^9: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C16·H^9: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C16·H^9: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C16·H^9: HI += it
+    vmovdqu     ymm8, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C17·H^8: C
+    vpxor       ymm9, ymm8, [rdi + 512]             ; C17·H^8: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1280]           ; C17·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C17·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C17·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C17·H^8: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C17·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C17·H^8: HI += it
+    vmovdqu     ymm5, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C18·H^7: C
+    vpxor       ymm6, ymm5, [rdi + 544]             ; C18·H^7: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1312]            ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C18·H^7: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C18·H^7: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C18·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C18·H^7: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C18·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C18·H^7: HI += it
+    vmovdqu     ymm8, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C19·H^6: C
+    vpxor       ymm9, ymm8, [rdi + 576]             ; C19·H^6: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1344]           ; C19·H^6: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C19·H^6: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C19·H^6: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C19·H^6: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C19·H^6: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C19·H^6: HI += it
+    vmovdqu     ymm5, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C20·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 608]             ; C20·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1376]            ; C20·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C20·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C20·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C20·H^5: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C20·H^5: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C20·H^5: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: HI += it
+    vmovdqu     ymm8, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C21·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 640]             ; C21·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1408]           ; C21·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C21·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C21·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C21·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C21·H^4: HI += it
+    vmovdqu     ymm5, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C22·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 672]             ; C22·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1440]            ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C22·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C22·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C22·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C22·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C22·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C22·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C23·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 704]             ; C23·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 1472]           ; C23·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C23·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C23·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C23·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C23·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C23·H^2: HI += it
+    vmovdqu     ymm5, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C24·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 736]             ; C24·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 1504]            ; C24·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C24·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C24·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C24·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C24·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C24·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C2·H^23: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^23: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 800]            ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^23: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^23: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^23: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^23: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^23: HI += it
+    vmovdqu     ymm5, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C1·H^24: C
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^24: A = X + C
+    vpxor       ymm6, ymm5, [rdi]                   ; C1·H^24: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 768]             ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^24: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^24: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: HI += it
+    vpxor       ymm2, ymm2, ymm5                    ; C1·H^24: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C1·H^24: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C1·H^24: HI += it
+    vpxor       ymm3, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm1, ymm2, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: + LO
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm11, xmm1, [rdi + 1536]           ; reduce: minus the key terms
+    add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
     cmp         rcx, 0x00
@@ -1022,8 +1022,8 @@ ghash_avx2_winograd_clmul1_x48_natural_lanes_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm1, [rdi + 1536]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm1, [rdi + 1536]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm2, xmm2, xmm2
@@ -1031,130 +1031,130 @@ ghash_avx2_winograd_clmul1_x48_natural_lanes_update:
     vpxor       xmm4, xmm4, xmm4
     jmp         .rest
 .first:
-    vmovdqu     ymm2, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C·H^m: C
-    vpxor       ymm2, ymm2, ymm11		; C·H^m: A = X + C
-    vpxor       ymm3, ymm2, [rdi]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 768]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm11, xmm11, xmm11		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxor       ymm2, ymm2, ymm11                   ; C·H^m: A = X + C
+    vpxor       ymm3, ymm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 768]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm11, xmm11, xmm11                 ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm5, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C·H^i: C
-    vpxor       ymm6, ymm5, [rdi]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 768]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C·H^i: C
+    vpxor       ymm6, ymm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm5, [rdx]			; C, bytes as in memory
-    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00	; C
-    vpxor       xmm5, xmm5, xmm11		; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm5, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 768]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
+    vmovdqu     xmm5, [rdx]                         ; C, bytes as in memory
+    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00           ; C
+    vpxor       xmm5, xmm5, xmm11                   ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
     vpxor       xmm11, xmm11, xmm11
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00	; C_last
-    vpxor       xmm5, xmm5, xmm11		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm5, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 768]		; C·H: U = A + C2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H: HI += it
+    vgf2p8affineqb xmm5, xmm5, xmm0, 0x00           ; C_last
+    vpxor       xmm5, xmm5, xmm11                   ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm5, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 768]             ; C·H: U = A + C2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm3, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm2, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpxor       ymm2, ymm2, ymm3		; reduce: + LO
-    vpxor       ymm2, ymm4, ymm2		; reduce: RES = fold(HI) + LO
-    vextracti128 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxor       xmm2, xmm2, xmm3		; reduce: add up the lanes
-    vpxor       xmm11, xmm2, xmm1		; reduce: minus the key terms
+    vpxor       ymm3, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm2, [rel ghash_avx2_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpxor       ymm2, ymm2, ymm3                    ; reduce: + LO
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: RES = fold(HI) + LO
+    vextracti128 xmm3, ymm2, 0x01                   ; reduce: upper lanes
+    vpxor       xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm11, xmm2, xmm1                   ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm11, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm11, xmm0, 0x00          ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -53,318 +53,318 @@ global ghash_avx2_winograd_clmul1_x48_zen4_init:function (ghash_avx2_winograd_cl
 align 32
 ghash_avx2_winograd_clmul1_x48_zen4_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q]	; fold_q
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; H
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vmovdqu     ymm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; H
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
     vpshufd     xmm3, xmm0, 0xff
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsrad      xmm3, xmm3, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpand       xmm3, xmm3, xmm1		; B_1: x^-1 if it is set
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm3		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpxor       xmm3, xmm0, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm6, xmm0, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpshufd     xmm7, xmm5, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm5, xmm5, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: LO += S
-    vpshufd     xmm8, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm2, xmm7, xmm2		; B_2 = B_1·B_1: + HI
-    vpclmulqdq  xmm3, xmm3, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpxor       xmm2, xmm5, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: HI minus the key terms
-    vpxor       xmm2, xmm8, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm13, ymm2, xmm0, 0x01		; lane 1: B_1
-    vperm2i128  ymm0, ymm13, ymm13, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm13, ymm13, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpshufd     ymm3, ymm13, 0x4e		; (B1, B0)
-    vpclmulqdq  ymm4, ymm13, ymm1, 0x10		; B0·Q'
-    vpshufd     ymm5, ymm0, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpclmulqdq  ymm6, ymm0, ymm1, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpxor       ymm3, ymm4, ymm3		; fold B
-    vpunpcklqdq ymm4, ymm13, ymm3		; C1
-    vpunpckhqdq ymm3, ymm13, ymm3		; C2
-    vpxor       ymm5, ymm6, ymm5		; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm6, ymm4, ymm4, 0x10		; C1[0]·C1[1]
-    vmovdqu     [rdi + 736], ymm4		; C1
-    vpunpcklqdq ymm4, ymm0, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm0, ymm0, ymm5		; V_2 = V_1·B_2: C2
-    vmovdqu     [rdi + 1504], ymm3		; C2
-    vpclmulqdq  ymm5, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpxor       ymm7, ymm13, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm8, ymm13, ymm0		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpshufd     ymm9, ymm6, 0x4e		; (LO1, LO0)
-    vpclmulqdq  ymm10, ymm0, ymm0, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpshufd     ymm11, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpxor       ymm7, ymm7, ymm2		; V_2 = V_1·B_2: LO += S
-    vpshufd     ymm12, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm10, ymm11, ymm10		; V_2 = V_1·B_2: + HI
-    vpclmulqdq  ymm7, ymm7, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpxor       ymm5, ymm5, ymm10		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm2, ymm8, ymm2		; V_2 = V_1·B_2: HI += S
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2[0]·C2[1]
-    vpxor       ymm2, ymm2, ymm5		; V_2 = V_1·B_2: HI minus the key terms
-    vpxor       ymm2, ymm12, ymm2		; V_2 = V_1·B_2: + HI
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x10		; LO0·Q'
-    vpxor       ymm11, ymm7, ymm2		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm2, ymm11, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpclmulqdq  ymm4, ymm11, ymm11, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpxor       ymm0, ymm11, ymm0		; V_3 = V_2·B_2: U = A + C2
-    vpshufd     ymm7, ymm11, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm9, ymm3		; + HI
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpxor       ymm3, ymm6, ymm3		; RES = fold(LO) + HI
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsrad      xmm3, xmm3, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpand       xmm3, xmm3, xmm1                    ; B_1: x^-1 if it is set
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm3                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpxor       xmm3, xmm0, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm6, xmm0, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpshufd     xmm7, xmm5, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm5, xmm5, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpshufd     xmm8, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm2, xmm7, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpclmulqdq  xmm3, xmm3, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpxor       xmm2, xmm5, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpxor       xmm2, xmm8, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm13, ymm2, xmm0, 0x01             ; lane 1: B_1
+    vperm2i128  ymm0, ymm13, ymm13, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm13, ymm13, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpshufd     ymm3, ymm13, 0x4e                   ; (B1, B0)
+    vpclmulqdq  ymm4, ymm13, ymm1, 0x10             ; B0·Q'
+    vpshufd     ymm5, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpclmulqdq  ymm6, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpxor       ymm3, ymm4, ymm3                    ; fold B
+    vpunpcklqdq ymm4, ymm13, ymm3                   ; C1
+    vpunpckhqdq ymm3, ymm13, ymm3                   ; C2
+    vpxor       ymm5, ymm6, ymm5                    ; V_2 = V_1·B_2: fold B
+    vpclmulqdq  ymm6, ymm4, ymm4, 0x10              ; C1[0]·C1[1]
+    vmovdqu     [rdi + 736], ymm4                   ; C1
+    vpunpcklqdq ymm4, ymm0, ymm5                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm0, ymm0, ymm5                    ; V_2 = V_1·B_2: C2
+    vmovdqu     [rdi + 1504], ymm3                  ; C2
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpxor       ymm7, ymm13, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm8, ymm13, ymm0                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpshufd     ymm9, ymm6, 0x4e                    ; (LO1, LO0)
+    vpclmulqdq  ymm10, ymm0, ymm0, 0x10             ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpxor       ymm7, ymm7, ymm2                    ; V_2 = V_1·B_2: LO += S
+    vpshufd     ymm12, ymm7, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxor       ymm10, ymm11, ymm10                 ; V_2 = V_1·B_2: + HI
+    vpclmulqdq  ymm7, ymm7, ymm1, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpxor       ymm5, ymm5, ymm10                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm2, ymm8, ymm2                    ; V_2 = V_1·B_2: HI += S
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2[0]·C2[1]
+    vpxor       ymm2, ymm2, ymm5                    ; V_2 = V_1·B_2: HI minus the key terms
+    vpxor       ymm2, ymm12, ymm2                   ; V_2 = V_1·B_2: + HI
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x10              ; LO0·Q'
+    vpxor       ymm11, ymm7, ymm2                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm2, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpclmulqdq  ymm4, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpxor       ymm0, ymm11, ymm0                   ; V_3 = V_2·B_2: U = A + C2
+    vpshufd     ymm7, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm3, ymm9, ymm3                    ; + HI
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpxor       ymm3, ymm6, ymm3                    ; RES = fold(LO) + HI
     vperm2i128  ymm6, ymm3, ymm3, 0x81
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm2, ymm2, ymm4		; V_3 = V_2·B_2: LO += S
-    vpclmulqdq  ymm8, ymm11, ymm1, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm9, ymm2, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm15, ymm3, ymm6		; terms of lower powers
-    vpclmulqdq  ymm2, ymm2, ymm1, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpxor       ymm0, ymm0, ymm4		; V_3 = V_2·B_2: HI += S
-    vmovdqu     [rdi + 2272], ymm15		; R
-    vperm2i128  ymm3, ymm11, ymm11, 0x00	; V_4 = V_2·B_4: in every lane
-    vpxor       ymm0, ymm0, ymm5		; V_3 = V_2·B_2: HI minus the key terms
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; R of the highest power
-    vpxor       ymm0, ymm9, ymm0		; V_3 = V_2·B_2: + HI
-    vpxor       ymm4, ymm8, ymm7		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm5, ymm11, ymm4		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm4, ymm11, ymm4		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm6, ymm3, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm7, ymm3, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vmovdqu     [rdi + 704], ymm5		; V_2 = V_1·B_2: C1
-    vpxor       ymm12, ymm2, ymm0		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 1472], ymm4		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm0, ymm11, ymm11, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpshufd     ymm2, ymm12, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm6, ymm6, ymm7		; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm7, ymm12, ymm1, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpunpcklqdq ymm8, ymm3, ymm6		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm3, ymm3, ymm6		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpxor       ymm8, ymm11, ymm8		; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm9, ymm11, ymm3		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpxor       ymm2, ymm7, ymm2		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm7, ymm12, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm12, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpshufd     ymm10, ymm6, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vmovdqu     [rdi + 672], ymm7		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 1440], ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpxor       ymm8, ymm8, ymm0		; V_4 = V_2·B_4: LO += S
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm3, ymm10, ymm3		; V_4 = V_2·B_4: + HI
-    vpshufd     ymm10, ymm8, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpclmulqdq  ymm8, ymm8, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm0, ymm9, ymm0		; V_4 = V_2·B_4: HI += S
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm3		; V_4 = V_2·B_4: HI minus the key terms
-    vpxor       ymm0, ymm10, ymm0		; V_4 = V_2·B_4: + HI
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpxor       ymm9, ymm8, ymm0		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm9, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm9, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpshufd     ymm6, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vperm2i128  ymm8, ymm9, ymm9, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpxor       ymm3, ymm6, ymm3		; V_2 = V_1·B_2: + HI
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpxor       ymm0, ymm0, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm9, ymm0		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm0, ymm9, ymm0		; V_4 = V_2·B_4: C2
-    vpshufd     ymm7, ymm8, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpxor       ymm3, ymm5, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 640], ymm4		; V_4 = V_2·B_4: C1
-    vperm2i128  ymm5, ymm3, ymm3, 0x81		; V_2 = V_1·B_2
-    vmovdqu     [rdi + 1408], ymm0		; V_4 = V_2·B_4: C2
-    mov         eax, 0x05			; V_4 = V_2·B_4: rounds of s registers
-    vpclmulqdq  ymm10, ymm6, ymm1, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm6, ymm6, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpxor       ymm2, ymm6, ymm2		; V_3 = V_2·B_2: + HI
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: terms of lower powers
-    vpclmulqdq  ymm5, ymm8, ymm1, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpxor       ymm2, ymm10, ymm2		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpxor       ymm15, ymm3, ymm15		; V_2 = V_1·B_2: R_i
-    vperm2i128  ymm3, ymm2, ymm2, 0x81		; V_3 = V_2·B_2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vperm2i128  ymm6, ymm15, ymm15, 0x00	; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 2240], ymm15		; V_2 = V_1·B_2: R
-    vpshufd     ymm10, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpxor       ymm5, ymm5, ymm7		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm7, ymm8, ymm5		; V_4 = V_2·B_4: C1
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: terms of lower powers
-    vmovdqa     ymm15, ymm6			; V_2 = V_1·B_2
-    vpunpckhqdq ymm3, ymm8, ymm5		; V_4 = V_2·B_4: C2
-    vpxor       ymm0, ymm10, ymm0		; V_4 = V_2·B_4: + HI
-    vpclmulqdq  ymm5, ymm7, ymm7, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpxor       ymm15, ymm2, ymm15		; V_3 = V_2·B_2: R_i
-    vpxor       ymm0, ymm4, ymm0		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vperm2i128  ymm2, ymm15, ymm15, 0x00	; V_3 = V_2·B_2: R of the highest power
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vperm2i128  ymm6, ymm0, ymm0, 0x81		; V_4 = V_2·B_4
-    vmovdqu     [rdi + 2208], ymm15		; V_3 = V_2·B_2: R
-    vpclmulqdq  ymm8, ymm5, ymm1, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vmovdqa     ymm15, ymm2			; V_3 = V_2·B_2
-    vpxor       ymm0, ymm0, ymm6		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm2, ymm5, ymm4		; V_4 = V_2·B_4: + HI
-    vpxor       ymm15, ymm0, ymm15		; V_4 = V_2·B_4: R_i
-    vperm2i128  ymm0, ymm15, ymm15, 0x00	; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 2176], ymm15		; V_4 = V_2·B_4: R
-    vpxor       ymm2, ymm8, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqa     ymm15, ymm0			; V_4 = V_2·B_4
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: LO += S
+    vpclmulqdq  ymm8, ymm11, ymm1, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm9, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm15, ymm3, ymm6                   ; terms of lower powers
+    vpclmulqdq  ymm2, ymm2, ymm1, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpxor       ymm0, ymm0, ymm4                    ; V_3 = V_2·B_2: HI += S
+    vmovdqu     [rdi + 2272], ymm15                 ; R
+    vperm2i128  ymm3, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpxor       ymm0, ymm0, ymm5                    ; V_3 = V_2·B_2: HI minus the key terms
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; R of the highest power
+    vpxor       ymm0, ymm9, ymm0                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm4, ymm8, ymm7                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm5, ymm11, ymm4                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm4, ymm11, ymm4                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm6, ymm3, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm7, ymm3, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vmovdqu     [rdi + 704], ymm5                   ; V_2 = V_1·B_2: C1
+    vpxor       ymm12, ymm2, ymm0                   ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 1472], ymm4                  ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm0, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpshufd     ymm2, ymm12, 0x4e                   ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm6, ymm6, ymm7                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm7, ymm12, ymm1, 0x10             ; V_3 = V_2·B_2: B0·Q'
+    vpunpcklqdq ymm8, ymm3, ymm6                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm3, ymm3, ymm6                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpxor       ymm8, ymm11, ymm8                   ; V_4 = V_2·B_4: T = A + C1
+    vpxor       ymm9, ymm11, ymm3                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpxor       ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm7, ymm12, ymm2                   ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm12, ymm2                   ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpshufd     ymm10, ymm6, 0x4e                   ; V_4 = V_2·B_4: (LO1, LO0)
+    vmovdqu     [rdi + 672], ymm7                   ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 1440], ymm2                  ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpxor       ymm8, ymm8, ymm0                    ; V_4 = V_2·B_4: LO += S
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxor       ymm3, ymm10, ymm3                   ; V_4 = V_2·B_4: + HI
+    vpshufd     ymm10, ymm8, 0x4e                   ; V_4 = V_2·B_4: (LO1, LO0)
+    vpclmulqdq  ymm8, ymm8, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm0, ymm9, ymm0                    ; V_4 = V_2·B_4: HI += S
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm3                    ; V_4 = V_2·B_4: HI minus the key terms
+    vpxor       ymm0, ymm10, ymm0                   ; V_4 = V_2·B_4: + HI
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpxor       ymm9, ymm8, ymm0                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm9, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm9, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpshufd     ymm6, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vperm2i128  ymm8, ymm9, ymm9, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: + HI
+    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpxor       ymm0, ymm0, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm9, ymm0                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm0, ymm9, ymm0                    ; V_4 = V_2·B_4: C2
+    vpshufd     ymm7, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpxor       ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 640], ymm4                   ; V_4 = V_2·B_4: C1
+    vperm2i128  ymm5, ymm3, ymm3, 0x81              ; V_2 = V_1·B_2
+    vmovdqu     [rdi + 1408], ymm0                  ; V_4 = V_2·B_4: C2
+    mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
+    vpclmulqdq  ymm10, ymm6, ymm1, 0x10             ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm6, ymm6, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpxor       ymm2, ymm6, ymm2                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: terms of lower powers
+    vpclmulqdq  ymm5, ymm8, ymm1, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpxor       ymm2, ymm10, ymm2                   ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpxor       ymm15, ymm3, ymm15                  ; V_2 = V_1·B_2: R_i
+    vperm2i128  ymm3, ymm2, ymm2, 0x81              ; V_3 = V_2·B_2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vperm2i128  ymm6, ymm15, ymm15, 0x00            ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 2240], ymm15                 ; V_2 = V_1·B_2: R
+    vpshufd     ymm10, ymm4, 0x4e                   ; V_4 = V_2·B_4: (LO1, LO0)
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpxor       ymm5, ymm5, ymm7                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm7, ymm8, ymm5                    ; V_4 = V_2·B_4: C1
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: terms of lower powers
+    vmovdqa     ymm15, ymm6                         ; V_2 = V_1·B_2
+    vpunpckhqdq ymm3, ymm8, ymm5                    ; V_4 = V_2·B_4: C2
+    vpxor       ymm0, ymm10, ymm0                   ; V_4 = V_2·B_4: + HI
+    vpclmulqdq  ymm5, ymm7, ymm7, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpxor       ymm15, ymm2, ymm15                  ; V_3 = V_2·B_2: R_i
+    vpxor       ymm0, ymm4, ymm0                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vperm2i128  ymm2, ymm15, ymm15, 0x00            ; V_3 = V_2·B_2: R of the highest power
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vperm2i128  ymm6, ymm0, ymm0, 0x81              ; V_4 = V_2·B_4
+    vmovdqu     [rdi + 2208], ymm15                 ; V_3 = V_2·B_2: R
+    vpclmulqdq  ymm8, ymm5, ymm1, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vmovdqa     ymm15, ymm2                         ; V_3 = V_2·B_2
+    vpxor       ymm0, ymm0, ymm6                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm2, ymm5, ymm4                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm15, ymm0, ymm15                  ; V_4 = V_2·B_4: R_i
+    vperm2i128  ymm0, ymm15, ymm15, 0x00            ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 2176], ymm15                 ; V_4 = V_2·B_4: R
+    vpxor       ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqa     ymm15, ymm0                         ; V_4 = V_2·B_4
 .round:
-    vpxor       ymm0, ymm13, ymm7		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpclmulqdq  ymm4, ymm13, ymm13, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxor       ymm5, ymm13, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpxor       ymm6, ymm11, ymm7		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       ymm8, ymm11, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpxor       ymm10, ymm12, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpxor       ymm14, ymm12, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm0, ymm0, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpxor       ymm4, ymm5, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm4, ymm4, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpshufd     ymm5, ymm0, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpxor       ymm4, ymm5, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm5, ymm9, ymm7		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       ymm6, ymm6, ymm11		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpxor       ymm13, ymm0, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpshufd     ymm0, ymm6, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm4, ymm10, ymm10, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpxor       ymm8, ymm8, ymm11		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       ymm8, ymm8, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpxor       ymm10, ymm9, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpxor       ymm0, ymm0, ymm8		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpshufd     ymm8, ymm13, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm4, ymm4, ymm12		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpxor       ymm11, ymm6, ymm0		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpshufd     ymm0, ymm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpxor       ymm6, ymm14, ymm12		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm12, ymm13, ymm1, 0x10	; entries of V_(i+1): B0·Q'
-    vpxor       ymm0, ymm0, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpxor       ymm5, ymm5, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpshufd     ymm6, ymm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       ymm8, ymm12, ymm8		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm14, ymm13, ymm8		; entries of V_(i+1): C1
-    vpunpckhqdq ymm8, ymm13, ymm8		; entries of V_(i+1): C2
-    vpxor       ymm12, ymm4, ymm0		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm0, ymm11, ymm1, 0x10		; entries of V_(i+2): B0·Q'
-    vmovdqu     [rdi + 736], ymm14		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 1504], ymm8		; entries of V_(i+1): C2
-    vpclmulqdq  ymm4, ymm14, ymm14, 0x10	; entries of V_(i+1): C1[0]·C1[1]
-    vpxor       ymm9, ymm10, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpshufd     ymm10, ymm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       ymm9, ymm9, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpxor       ymm0, ymm0, ymm10		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm10, ymm11, ymm0		; entries of V_(i+2): C1
-    vpxor       ymm6, ymm6, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpunpckhqdq ymm0, ymm11, ymm0		; entries of V_(i+2): C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpshufd     ymm14, ymm4, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vmovdqu     [rdi + 704], ymm10		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 1472], ymm0		; entries of V_(i+2): C2
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x10		; entries of V_(i+1): LO0·Q'
-    vpxor       ymm9, ymm5, ymm6		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm10, 0x10	; entries of V_(i+2): C1[0]·C1[1]
-    vpxor       ymm6, ymm14, ymm8		; entries of V_(i+1): + HI
-    vpshufd     ymm8, ymm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpclmulqdq  ymm10, ymm12, ymm1, 0x10	; entries of V_(i+3): B0·Q'
-    vpxor       ymm4, ymm4, ymm6		; entries of V_(i+1): RES = fold(LO) + HI
-    vperm2i128  ymm6, ymm4, ymm4, 0x81		; entries of V_(i+1)
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpxor       ymm8, ymm10, ymm8		; entries of V_(i+3): fold B
-    vpclmulqdq  ymm10, ymm5, ymm1, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm6		; entries of V_(i+1): terms of lower powers
-    vpunpcklqdq ymm6, ymm12, ymm8		; entries of V_(i+3): C1
-    vpunpckhqdq ymm8, ymm12, ymm8		; entries of V_(i+3): C2
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+2): + HI
-    vpclmulqdq  ymm5, ymm6, ymm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vmovdqu     [rdi + 672], ymm6		; entries of V_(i+3): C1
-    vpxor       ymm15, ymm4, ymm15		; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 1440], ymm8		; entries of V_(i+3): C2
-    vpclmulqdq  ymm4, ymm8, ymm8, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpxor       ymm0, ymm10, ymm0		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 2272], ymm15		; entries of V_(i+1): R
-    vpshufd     ymm6, ymm9, 0x4e		; entries of V_(i+4): (B1, B0)
-    vperm2i128  ymm8, ymm0, ymm0, 0x81		; entries of V_(i+2)
-    vpclmulqdq  ymm10, ymm9, ymm1, 0x10		; entries of V_(i+4): B0·Q'
-    vperm2i128  ymm15, ymm15, ymm15, 0x00	; entries of V_(i+1): R of the highest power
-    vpxor       ymm0, ymm0, ymm8		; entries of V_(i+2): terms of lower powers
-    vpclmulqdq  ymm8, ymm5, ymm1, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+2): R_i
-    vpxor       ymm0, ymm10, ymm6		; entries of V_(i+4): fold B
-    vpxor       ymm4, ymm5, ymm4		; entries of V_(i+3): + HI
-    vperm2i128  ymm5, ymm15, ymm15, 0x00	; entries of V_(i+2): R of the highest power
-    vmovdqu     [rdi + 2240], ymm15		; entries of V_(i+2): R
-    vpunpcklqdq ymm6, ymm9, ymm0		; entries of V_(i+4): C1
-    vpunpckhqdq ymm0, ymm9, ymm0		; entries of V_(i+4): C2
-    vpclmulqdq  ymm10, ymm6, ymm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpxor       ymm4, ymm8, ymm4		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 640], ymm6		; entries of V_(i+4): C1
-    vperm2i128  ymm6, ymm4, ymm4, 0x81		; entries of V_(i+3)
-    vmovdqa     ymm15, ymm5			; entries of V_(i+2)
-    vmovdqu     [rdi + 1408], ymm0		; entries of V_(i+4): C2
+    vpxor       ymm0, ymm13, ymm7                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpclmulqdq  ymm4, ymm13, ymm13, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxor       ymm5, ymm13, ymm3                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpxor       ymm6, ymm11, ymm7                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       ymm8, ymm11, ymm3                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpxor       ymm10, ymm12, ymm7                  ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpxor       ymm14, ymm12, ymm3                  ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       ymm0, ymm0, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpxor       ymm4, ymm5, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm4, ymm4, ymm2                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpshufd     ymm5, ymm0, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpxor       ymm4, ymm5, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm5, ymm9, ymm7                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       ymm6, ymm6, ymm11                   ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpxor       ymm13, ymm0, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpshufd     ymm0, ymm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm4, ymm10, ymm10, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpxor       ymm8, ymm8, ymm11                   ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       ymm8, ymm8, ymm2                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpxor       ymm10, ymm9, ymm3                   ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpxor       ymm0, ymm0, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpshufd     ymm8, ymm13, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       ymm4, ymm4, ymm12                   ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpxor       ymm11, ymm6, ymm0                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpshufd     ymm0, ymm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpxor       ymm6, ymm14, ymm12                  ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm12, ymm13, ymm1, 0x10            ; entries of V_(i+1): B0·Q'
+    vpxor       ymm0, ymm0, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpxor       ymm5, ymm5, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpshufd     ymm6, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       ymm8, ymm12, ymm8                   ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm14, ymm13, ymm8                  ; entries of V_(i+1): C1
+    vpunpckhqdq ymm8, ymm13, ymm8                   ; entries of V_(i+1): C2
+    vpxor       ymm12, ymm4, ymm0                   ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm0, ymm11, ymm1, 0x10             ; entries of V_(i+2): B0·Q'
+    vmovdqu     [rdi + 736], ymm14                  ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 1504], ymm8                  ; entries of V_(i+1): C2
+    vpclmulqdq  ymm4, ymm14, ymm14, 0x10            ; entries of V_(i+1): C1[0]·C1[1]
+    vpxor       ymm9, ymm10, ymm9                   ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpshufd     ymm10, ymm11, 0x4e                  ; entries of V_(i+2): (B1, B0)
+    vpxor       ymm9, ymm9, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpxor       ymm0, ymm0, ymm10                   ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm10, ymm11, ymm0                  ; entries of V_(i+2): C1
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpunpckhqdq ymm0, ymm11, ymm0                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpshufd     ymm14, ymm4, 0x4e                   ; entries of V_(i+1): (LO1, LO0)
+    vmovdqu     [rdi + 704], ymm10                  ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 1472], ymm0                  ; entries of V_(i+2): C2
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpxor       ymm9, ymm5, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm10, 0x10            ; entries of V_(i+2): C1[0]·C1[1]
+    vpxor       ymm6, ymm14, ymm8                   ; entries of V_(i+1): + HI
+    vpshufd     ymm8, ymm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpclmulqdq  ymm10, ymm12, ymm1, 0x10            ; entries of V_(i+3): B0·Q'
+    vpxor       ymm4, ymm4, ymm6                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vperm2i128  ymm6, ymm4, ymm4, 0x81              ; entries of V_(i+1)
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpxor       ymm8, ymm10, ymm8                   ; entries of V_(i+3): fold B
+    vpclmulqdq  ymm10, ymm5, ymm1, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm6                    ; entries of V_(i+1): terms of lower powers
+    vpunpcklqdq ymm6, ymm12, ymm8                   ; entries of V_(i+3): C1
+    vpunpckhqdq ymm8, ymm12, ymm8                   ; entries of V_(i+3): C2
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+2): + HI
+    vpclmulqdq  ymm5, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vmovdqu     [rdi + 672], ymm6                   ; entries of V_(i+3): C1
+    vpxor       ymm15, ymm4, ymm15                  ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 1440], ymm8                  ; entries of V_(i+3): C2
+    vpclmulqdq  ymm4, ymm8, ymm8, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpxor       ymm0, ymm10, ymm0                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 2272], ymm15                 ; entries of V_(i+1): R
+    vpshufd     ymm6, ymm9, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vperm2i128  ymm8, ymm0, ymm0, 0x81              ; entries of V_(i+2)
+    vpclmulqdq  ymm10, ymm9, ymm1, 0x10             ; entries of V_(i+4): B0·Q'
+    vperm2i128  ymm15, ymm15, ymm15, 0x00           ; entries of V_(i+1): R of the highest power
+    vpxor       ymm0, ymm0, ymm8                    ; entries of V_(i+2): terms of lower powers
+    vpclmulqdq  ymm8, ymm5, ymm1, 0x10              ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+2): R_i
+    vpxor       ymm0, ymm10, ymm6                   ; entries of V_(i+4): fold B
+    vpxor       ymm4, ymm5, ymm4                    ; entries of V_(i+3): + HI
+    vperm2i128  ymm5, ymm15, ymm15, 0x00            ; entries of V_(i+2): R of the highest power
+    vmovdqu     [rdi + 2240], ymm15                 ; entries of V_(i+2): R
+    vpunpcklqdq ymm6, ymm9, ymm0                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm0, ymm9, ymm0                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm10, ymm6, ymm6, 0x10             ; entries of V_(i+4): C1[0]·C1[1]
+    vpxor       ymm4, ymm8, ymm4                    ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 640], ymm6                   ; entries of V_(i+4): C1
+    vperm2i128  ymm6, ymm4, ymm4, 0x81              ; entries of V_(i+3)
+    vmovdqa     ymm15, ymm5                         ; entries of V_(i+2)
+    vmovdqu     [rdi + 1408], ymm0                  ; entries of V_(i+4): C2
     sub         rax, 0x01
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm10, ymm1, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm8, ymm10, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm6		; entries of V_(i+3): terms of lower powers
-    vpxor       ymm0, ymm8, ymm0		; entries of V_(i+4): + HI
-    vpxor       ymm15, ymm4, ymm15		; entries of V_(i+3): R_i
-    vperm2i128  ymm4, ymm15, ymm15, 0x00	; entries of V_(i+3): R of the highest power
-    vmovdqu     [rdi + 2208], ymm15		; entries of V_(i+3): R
-    vpxor       ymm0, ymm5, ymm0		; entries of V_(i+4): RES = fold(LO) + HI
-    vperm2i128  ymm5, ymm0, ymm0, 0x81		; entries of V_(i+4)
-    vmovdqa     ymm15, ymm4			; entries of V_(i+3)
-    vpxor       ymm0, ymm0, ymm5		; entries of V_(i+4): terms of lower powers
-    vpxor       ymm15, ymm0, ymm15		; entries of V_(i+4): R_i
-    vperm2i128  ymm0, ymm15, ymm15, 0x00	; entries of V_(i+4): R of the highest power
-    vmovdqu     [rdi + 2176], ymm15		; entries of V_(i+4): R
-    vmovdqa     ymm15, ymm0			; entries of V_(i+4)
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm10, ymm1, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm8, ymm10, 0x4e                   ; entries of V_(i+4): (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm6                    ; entries of V_(i+3): terms of lower powers
+    vpxor       ymm0, ymm8, ymm0                    ; entries of V_(i+4): + HI
+    vpxor       ymm15, ymm4, ymm15                  ; entries of V_(i+3): R_i
+    vperm2i128  ymm4, ymm15, ymm15, 0x00            ; entries of V_(i+3): R of the highest power
+    vmovdqu     [rdi + 2208], ymm15                 ; entries of V_(i+3): R
+    vpxor       ymm0, ymm5, ymm0                    ; entries of V_(i+4): RES = fold(LO) + HI
+    vperm2i128  ymm5, ymm0, ymm0, 0x81              ; entries of V_(i+4)
+    vmovdqa     ymm15, ymm4                         ; entries of V_(i+3)
+    vpxor       ymm0, ymm0, ymm5                    ; entries of V_(i+4): terms of lower powers
+    vpxor       ymm15, ymm0, ymm15                  ; entries of V_(i+4): R_i
+    vperm2i128  ymm0, ymm15, ymm15, 0x00            ; entries of V_(i+4): R of the highest power
+    vmovdqu     [rdi + 2176], ymm15                 ; entries of V_(i+4): R
+    vmovdqa     ymm15, ymm0                         ; entries of V_(i+4)
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -376,24 +376,24 @@ global ghash_avx2_winograd_clmul1_x48_zen4_mul:function (ghash_avx2_winograd_clm
 align 32
 ghash_avx2_winograd_clmul1_x48_zen4_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x10		; A0·A1
-    vpxor       xmm0, xmm0, [rdi + 1520]	; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm2		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; HI += S
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm3, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 2288]	; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; A0·A1
+    vpxor       xmm0, xmm0, [rdi + 1520]            ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; HI += S
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -405,296 +405,296 @@ global ghash_avx2_winograd_clmul1_x48_zen4_update:function (ghash_avx2_winograd_
 align 32
 ghash_avx2_winograd_clmul1_x48_zen4_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x10		; A0·A1
-    vpxor       xmm0, xmm0, [rdi + 1520]	; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm2		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm0, xmm2		; HI += S
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm3, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 2288]	; minus the key terms
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; A0·A1
+    vpxor       xmm0, xmm0, [rdi + 1520]            ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm0, xmm2                    ; HI += S
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 2288]            ; minus the key terms
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]	; byte_swap
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x48_zen4_byte_swap]  ; byte_swap
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q]	; fold_q
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vmovdqu     ymm4, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vmovdqu     ymm5, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vmovdqu     ymm6, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^22: C
-    vpshufb     ymm4, ymm4, ymm0		; C4·H^21: C
-    vpshufb     ymm5, ymm5, ymm0		; C5·H^20: C
-    vpshufb     ymm6, ymm6, ymm0		; C6·H^19: C
-    vpxor       ymm7, ymm3, [rdi + 64]		; C3·H^22: T = A + C1
-    vpxor       ymm8, ymm4, [rdi + 96]		; C4·H^21: T = A + C1
-    vpclmulqdq  ymm9, ymm3, ymm3, 0x10		; C3·H^22: A0·A1
-    vmovdqu     ymm10, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vpxor       ymm11, ymm5, [rdi + 128]	; C5·H^20: T = A + C1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C3·H^22: T0·T1
-    vpxor       ymm12, ymm6, [rdi + 160]	; C6·H^19: T = A + C1
-    vpxor       ymm3, ymm3, [rdi + 832]		; C3·H^22: U = A + C2
-    vpxor       ymm13, ymm4, [rdi + 864]	; C4·H^21: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^21: A0·A1
-    vpxor       ymm14, ymm5, [rdi + 896]	; C5·H^20: U = A + C2
-    vpxor       ymm15, ymm6, [rdi + 928]	; C6·H^19: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C4·H^21: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C5·H^20: A0·A1
-    vpxor       ymm4, ymm9, ymm4		; C5·H^20: S += it
-    vmovdqu     ymm9, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vpshufb     ymm10, ymm10, ymm0		; C7·H^18: C
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C5·H^20: T0·T1
-    vpxor       ymm7, ymm7, ymm8		; C5·H^20: LO += it
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^19: A0·A1
-    vpxor       ymm8, ymm10, [rdi + 192]	; C7·H^18: T = A + C1
-    vpxor       ymm4, ymm4, ymm5		; C6·H^19: S += it
-    vpxor       ymm5, ymm10, [rdi + 960]	; C7·H^18: U = A + C2
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C6·H^19: T0·T1
-    vpxor       ymm7, ymm7, ymm11		; C6·H^19: LO += it
-    vmovdqu     ymm11, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^22: U0·U1
-    vpxor       ymm4, ymm4, ymm6		; C7·H^18: S += it
-    vpshufb     ymm6, ymm9, ymm0		; C8·H^17: C
-    vpclmulqdq  ymm9, ymm13, ymm13, 0x10	; C4·H^21: U0·U1
-    vpxor       ymm7, ymm7, ymm12		; C7·H^18: LO += it
-    vpxor       ymm12, ymm6, [rdi + 224]	; C8·H^17: T = A + C1
-    vpxor       ymm13, ymm6, [rdi + 992]	; C8·H^17: U = A + C2
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^18: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^18: T0·T1
-    vpxor       ymm3, ymm3, ymm9		; C5·H^20: HI += it
-    vmovdqu     ymm9, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vpshufb     ymm11, ymm11, ymm0		; C9·H^16: C
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C5·H^20: U0·U1
-    vpxor       ymm4, ymm4, ymm10		; C8·H^17: S += it
-    vpxor       ymm10, ymm11, [rdi + 256]	; C9·H^16: T = A + C1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^17: A0·A1
-    vpxor       ymm7, ymm7, ymm8		; C8·H^17: LO += it
-    vmovdqu     ymm8, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C8·H^17: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C6·H^19: HI += it
-    vpxor       ymm14, ymm11, [rdi + 1024]	; C9·H^16: U = A + C2
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; C6·H^19: U0·U1
-    vpxor       ymm4, ymm4, ymm6		; C9·H^16: S += it
-    vpshufb     ymm6, ymm9, ymm0		; C10·H^15: C
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; C9·H^16: A0·A1
-    vpxor       ymm7, ymm7, ymm12		; C9·H^16: LO += it
-    vpxor       ymm11, ymm6, [rdi + 288]	; C10·H^15: T = A + C1
-    vmovdqu     ymm12, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C9·H^16: T0·T1
-    vpxor       ymm3, ymm3, ymm15		; C7·H^18: HI += it
-    vpshufb     ymm8, ymm8, ymm0		; C11·H^14: C
-    vpxor       ymm15, ymm6, [rdi + 1056]	; C10·H^15: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C7·H^18: U0·U1
-    vpxor       ymm4, ymm4, ymm9		; C10·H^15: S += it
-    vpxor       ymm9, ymm8, [rdi + 320]		; C11·H^14: T = A + C1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C10·H^15: A0·A1
-    vpxor       ymm7, ymm7, ymm10		; C10·H^15: LO += it
-    vmovdqu     ymm10, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C10·H^15: T0·T1
-    vpxor       ymm3, ymm3, ymm5		; C8·H^17: HI += it
-    vpxor       ymm5, ymm8, [rdi + 1088]	; C11·H^14: U = A + C2
-    vpshufb     ymm12, ymm12, ymm0		; C12·H^13: C
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C8·H^17: U0·U1
-    vpxor       ymm4, ymm4, ymm6		; C11·H^14: S += it
-    vpclmulqdq  ymm6, ymm8, ymm8, 0x10		; C11·H^14: A0·A1
-    vpxor       ymm8, ymm12, [rdi + 352]	; C12·H^13: T = A + C1
-    vpxor       ymm7, ymm7, ymm11		; C11·H^14: LO += it
-    vmovdqu     ymm11, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C11·H^14: T0·T1
-    vpxor       ymm3, ymm3, ymm13		; C9·H^16: HI += it
-    vpshufb     ymm10, ymm10, ymm0		; C13·H^12: C
-    vpxor       ymm13, ymm12, [rdi + 1120]	; C12·H^13: U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C9·H^16: U0·U1
-    vpxor       ymm4, ymm4, ymm6		; C12·H^13: S += it
-    vpxor       ymm6, ymm10, [rdi + 384]	; C13·H^12: T = A + C1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C12·H^13: A0·A1
-    vpxor       ymm7, ymm7, ymm9		; C12·H^13: LO += it
-    vmovdqu     ymm9, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C12·H^13: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C10·H^15: HI += it
-    vpxor       ymm14, ymm10, [rdi + 1152]	; C13·H^12: U = A + C2
-    vpshufb     ymm11, ymm11, ymm0		; C14·H^11: C
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; C10·H^15: U0·U1
-    vpxor       ymm4, ymm4, ymm12		; C13·H^12: S += it
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C13·H^12: A0·A1
-    vpxor       ymm12, ymm11, [rdi + 416]	; C14·H^11: T = A + C1
-    vpxor       ymm7, ymm7, ymm8		; C13·H^12: LO += it
-    vmovdqu     ymm8, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C13·H^12: T0·T1
-    vpxor       ymm3, ymm3, ymm15		; C11·H^14: HI += it
-    vpshufb     ymm9, ymm9, ymm0		; C15·H^10: C
-    vpxor       ymm15, ymm11, [rdi + 1184]	; C14·H^11: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C11·H^14: U0·U1
-    vpxor       ymm4, ymm4, ymm10		; C14·H^11: S += it
-    vpxor       ymm10, ymm9, [rdi + 448]	; C15·H^10: T = A + C1
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C14·H^11: A0·A1
-    vpxor       ymm6, ymm7, ymm6		; C14·H^11: LO += it
-    vmovdqu     ymm7, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C14·H^11: T0·T1
-    vpxor       ymm3, ymm3, ymm5		; C12·H^13: HI += it
-    vpxor       ymm5, ymm9, [rdi + 1216]	; C15·H^10: U = A + C2
-    vpshufb     ymm8, ymm8, ymm0		; C16·H^9: C
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C12·H^13: U0·U1
-    vpxor       ymm4, ymm4, ymm11		; C15·H^10: S += it
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C15·H^10: A0·A1
-    vpxor       ymm11, ymm8, [rdi + 480]	; C16·H^9: T = A + C1
-    vpxor       ymm6, ymm6, ymm12		; C15·H^10: LO += it
-    vmovdqu     ymm12, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C15·H^10: T0·T1
-    vpxor       ymm3, ymm3, ymm13		; C13·H^12: HI += it
-    vpshufb     ymm7, ymm7, ymm0		; C17·H^8: C
-    vpxor       ymm13, ymm8, [rdi + 1248]	; C16·H^9: U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C13·H^12: U0·U1
-    vpxor       ymm4, ymm4, ymm9		; C16·H^9: S += it
-    vpxor       ymm9, ymm7, [rdi + 512]		; C17·H^8: T = A + C1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C16·H^9: A0·A1
-    vpxor       ymm6, ymm6, ymm10		; C16·H^9: LO += it
-    vmovdqu     ymm10, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C16·H^9: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C14·H^11: HI += it
-    vpxor       ymm14, ymm7, [rdi + 1280]	; C17·H^8: U = A + C2
-    vpshufb     ymm12, ymm12, ymm0		; C18·H^7: C
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; C14·H^11: U0·U1
-    vpxor       ymm4, ymm4, ymm8		; C17·H^8: S += it
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C17·H^8: A0·A1
-    vpxor       ymm8, ymm12, [rdi + 544]	; C18·H^7: T = A + C1
-    vpxor       ymm6, ymm6, ymm11		; C17·H^8: LO += it
-    vmovdqu     ymm11, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C17·H^8: T0·T1
-    vpxor       ymm3, ymm3, ymm15		; C15·H^10: HI += it
-    vpshufb     ymm10, ymm10, ymm0		; C19·H^6: C
-    vpxor       ymm15, ymm12, [rdi + 1312]	; C18·H^7: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C15·H^10: U0·U1
-    vpxor       ymm4, ymm4, ymm7		; C18·H^7: S += it
-    vpxor       ymm7, ymm10, [rdi + 576]	; C19·H^6: T = A + C1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C18·H^7: A0·A1
-    vpxor       ymm6, ymm6, ymm9		; C18·H^7: LO += it
-    vmovdqu     ymm9, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C18·H^7: T0·T1
-    vpxor       ymm3, ymm3, ymm5		; C16·H^9: HI += it
-    vpxor       ymm5, ymm10, [rdi + 1344]	; C19·H^6: U = A + C2
-    vpshufb     ymm11, ymm11, ymm0		; C20·H^5: C
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C16·H^9: U0·U1
-    vpxor       ymm4, ymm4, ymm12		; C19·H^6: S += it
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C19·H^6: A0·A1
-    vpxor       ymm12, ymm11, [rdi + 608]	; C20·H^5: T = A + C1
-    vpxor       ymm6, ymm6, ymm8		; C19·H^6: LO += it
-    vmovdqu     ymm8, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C19·H^6: T0·T1
-    vpxor       ymm3, ymm3, ymm13		; C17·H^8: HI += it
-    vpshufb     ymm9, ymm9, ymm0		; C21·H^4: C
-    vpxor       ymm13, ymm11, [rdi + 1376]	; C20·H^5: U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C17·H^8: U0·U1
-    vpxor       ymm4, ymm4, ymm10		; C20·H^5: S += it
-    vpxor       ymm10, ymm9, [rdi + 640]	; C21·H^4: T = A + C1
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C20·H^5: A0·A1
-    vpxor       ymm6, ymm6, ymm7		; C20·H^5: LO += it
-    vmovdqu     ymm7, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C20·H^5: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C18·H^7: HI += it
-    vpxor       ymm14, ymm9, [rdi + 1408]	; C21·H^4: U = A + C2
-    vpshufb     ymm8, ymm8, ymm0		; C22·H^3: C
-    vpclmulqdq  ymm15, ymm15, ymm15, 0x10	; C18·H^7: U0·U1
-    vpxor       ymm4, ymm4, ymm11		; C21·H^4: S += it
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C21·H^4: A0·A1
-    vpxor       ymm11, ymm8, [rdi + 672]	; C22·H^3: T = A + C1
-    vpxor       ymm6, ymm6, ymm12		; C21·H^4: LO += it
-    vmovdqu     ymm12, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C21·H^4: T0·T1
-    vpxor       ymm3, ymm3, ymm15		; C19·H^6: HI += it
-    vpshufb     ymm7, ymm7, ymm0		; C23·H^2: C
-    vpxor       ymm15, ymm8, [rdi + 1440]	; C22·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C19·H^6: U0·U1
-    vpxor       ymm4, ymm4, ymm9		; C22·H^3: S += it
-    vpxor       ymm9, ymm7, [rdi + 704]		; C23·H^2: T = A + C1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C22·H^3: A0·A1
-    vpxor       ymm6, ymm6, ymm10		; C22·H^3: LO += it
-    vmovdqu     ymm10, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C22·H^3: T0·T1
-    vpxor       ymm3, ymm3, ymm5		; C20·H^5: HI += it
-    vpxor       ymm5, ymm7, [rdi + 1472]	; C23·H^2: U = A + C2
-    vpshufb     ymm12, ymm12, ymm0		; C24·H^1: C
-    vpclmulqdq  ymm13, ymm13, ymm13, 0x10	; C20·H^5: U0·U1
-    vpxor       ymm4, ymm4, ymm8		; C23·H^2: S += it
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C23·H^2: A0·A1
-    vpxor       ymm8, ymm12, [rdi + 736]	; C24·H^1: T = A + C1
-    vpxor       ymm6, ymm6, ymm11		; C23·H^2: LO += it
-    vmovdqu     ymm11, [rdx]			; C1·H^24: C, bytes as in memory
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C23·H^2: T0·T1
-    vpxor       ymm3, ymm3, ymm13		; C21·H^4: HI += it
-    vpshufb     ymm10, ymm10, ymm0		; C2·H^23: C
-    vpxor       ymm13, ymm12, [rdi + 1504]	; C24·H^1: U = A + C2
-    vpclmulqdq  ymm14, ymm14, ymm14, 0x10	; C21·H^4: U0·U1
-    vpxor       ymm4, ymm4, ymm7		; C24·H^1: S += it
-    vpxor       ymm7, ymm10, [rdi + 32]		; C2·H^23: T = A + C1
-    vpclmulqdq  ymm12, ymm12, ymm12, 0x10	; C24·H^1: A0·A1
-    vpxor       ymm6, ymm6, ymm9		; C24·H^1: LO += it
-    vpxor       ymm9, ymm10, [rdi + 800]	; C2·H^23: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C24·H^1: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C22·H^3: HI += it
-    vpshufb     ymm11, ymm11, ymm0		; C1·H^24: C
-    vpclmulqdq  ymm14, ymm15, ymm15, 0x10	; C22·H^3: U0·U1
-    vpxor       ymm4, ymm4, ymm12		; C2·H^23: S += it
-    vpxor       ymm1, ymm11, ymm1		; C1·H^24: A = X + C
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^23: A0·A1
-    vpxor       ymm11, ymm1, [rdi]		; C1·H^24: T = A + C1
-    vpxor       ymm6, ymm6, ymm8		; C2·H^23: LO += it
-    vpxor       ymm8, ymm1, [rdi + 768]		; C1·H^24: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C2·H^23: T0·T1
-    vpxor       ymm3, ymm3, ymm14		; C23·H^2: HI += it
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C23·H^2: U0·U1
-    vpxor       ymm4, ymm4, ymm10		; C1·H^24: S += it
-    add         rdx, 768			; next group
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vmovdqu     ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vmovdqu     ymm5, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vmovdqu     ymm6, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^22: C
+    vpshufb     ymm4, ymm4, ymm0                    ; C4·H^21: C
+    vpshufb     ymm5, ymm5, ymm0                    ; C5·H^20: C
+    vpshufb     ymm6, ymm6, ymm0                    ; C6·H^19: C
+    vpxor       ymm7, ymm3, [rdi + 64]              ; C3·H^22: T = A + C1
+    vpxor       ymm8, ymm4, [rdi + 96]              ; C4·H^21: T = A + C1
+    vpclmulqdq  ymm9, ymm3, ymm3, 0x10              ; C3·H^22: A0·A1
+    vmovdqu     ymm10, [rdx + 192]                  ; C7·H^18: C, bytes as in memory
+    vpxor       ymm11, ymm5, [rdi + 128]            ; C5·H^20: T = A + C1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C3·H^22: T0·T1
+    vpxor       ymm12, ymm6, [rdi + 160]            ; C6·H^19: T = A + C1
+    vpxor       ymm3, ymm3, [rdi + 832]             ; C3·H^22: U = A + C2
+    vpxor       ymm13, ymm4, [rdi + 864]            ; C4·H^21: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^21: A0·A1
+    vpxor       ymm14, ymm5, [rdi + 896]            ; C5·H^20: U = A + C2
+    vpxor       ymm15, ymm6, [rdi + 928]            ; C6·H^19: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^21: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^20: A0·A1
+    vpxor       ymm4, ymm9, ymm4                    ; C5·H^20: S += it
+    vmovdqu     ymm9, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vpshufb     ymm10, ymm10, ymm0                  ; C7·H^18: C
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C5·H^20: T0·T1
+    vpxor       ymm7, ymm7, ymm8                    ; C5·H^20: LO += it
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^19: A0·A1
+    vpxor       ymm8, ymm10, [rdi + 192]            ; C7·H^18: T = A + C1
+    vpxor       ymm4, ymm4, ymm5                    ; C6·H^19: S += it
+    vpxor       ymm5, ymm10, [rdi + 960]            ; C7·H^18: U = A + C2
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C6·H^19: T0·T1
+    vpxor       ymm7, ymm7, ymm11                   ; C6·H^19: LO += it
+    vmovdqu     ymm11, [rdx + 256]                  ; C9·H^16: C, bytes as in memory
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^22: U0·U1
+    vpxor       ymm4, ymm4, ymm6                    ; C7·H^18: S += it
+    vpshufb     ymm6, ymm9, ymm0                    ; C8·H^17: C
+    vpclmulqdq  ymm9, ymm13, ymm13, 0x10            ; C4·H^21: U0·U1
+    vpxor       ymm7, ymm7, ymm12                   ; C7·H^18: LO += it
+    vpxor       ymm12, ymm6, [rdi + 224]            ; C8·H^17: T = A + C1
+    vpxor       ymm13, ymm6, [rdi + 992]            ; C8·H^17: U = A + C2
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^18: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^18: T0·T1
+    vpxor       ymm3, ymm3, ymm9                    ; C5·H^20: HI += it
+    vmovdqu     ymm9, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm11, ymm11, ymm0                  ; C9·H^16: C
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C5·H^20: U0·U1
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^17: S += it
+    vpxor       ymm10, ymm11, [rdi + 256]           ; C9·H^16: T = A + C1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^17: A0·A1
+    vpxor       ymm7, ymm7, ymm8                    ; C8·H^17: LO += it
+    vmovdqu     ymm8, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C8·H^17: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C6·H^19: HI += it
+    vpxor       ymm14, ymm11, [rdi + 1024]          ; C9·H^16: U = A + C2
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; C6·H^19: U0·U1
+    vpxor       ymm4, ymm4, ymm6                    ; C9·H^16: S += it
+    vpshufb     ymm6, ymm9, ymm0                    ; C10·H^15: C
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; C9·H^16: A0·A1
+    vpxor       ymm7, ymm7, ymm12                   ; C9·H^16: LO += it
+    vpxor       ymm11, ymm6, [rdi + 288]            ; C10·H^15: T = A + C1
+    vmovdqu     ymm12, [rdx + 352]                  ; C12·H^13: C, bytes as in memory
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C9·H^16: T0·T1
+    vpxor       ymm3, ymm3, ymm15                   ; C7·H^18: HI += it
+    vpshufb     ymm8, ymm8, ymm0                    ; C11·H^14: C
+    vpxor       ymm15, ymm6, [rdi + 1056]           ; C10·H^15: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C7·H^18: U0·U1
+    vpxor       ymm4, ymm4, ymm9                    ; C10·H^15: S += it
+    vpxor       ymm9, ymm8, [rdi + 320]             ; C11·H^14: T = A + C1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C10·H^15: A0·A1
+    vpxor       ymm7, ymm7, ymm10                   ; C10·H^15: LO += it
+    vmovdqu     ymm10, [rdx + 384]                  ; C13·H^12: C, bytes as in memory
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C10·H^15: T0·T1
+    vpxor       ymm3, ymm3, ymm5                    ; C8·H^17: HI += it
+    vpxor       ymm5, ymm8, [rdi + 1088]            ; C11·H^14: U = A + C2
+    vpshufb     ymm12, ymm12, ymm0                  ; C12·H^13: C
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C8·H^17: U0·U1
+    vpxor       ymm4, ymm4, ymm6                    ; C11·H^14: S += it
+    vpclmulqdq  ymm6, ymm8, ymm8, 0x10              ; C11·H^14: A0·A1
+    vpxor       ymm8, ymm12, [rdi + 352]            ; C12·H^13: T = A + C1
+    vpxor       ymm7, ymm7, ymm11                   ; C11·H^14: LO += it
+    vmovdqu     ymm11, [rdx + 416]                  ; C14·H^11: C, bytes as in memory
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C11·H^14: T0·T1
+    vpxor       ymm3, ymm3, ymm13                   ; C9·H^16: HI += it
+    vpshufb     ymm10, ymm10, ymm0                  ; C13·H^12: C
+    vpxor       ymm13, ymm12, [rdi + 1120]          ; C12·H^13: U = A + C2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C9·H^16: U0·U1
+    vpxor       ymm4, ymm4, ymm6                    ; C12·H^13: S += it
+    vpxor       ymm6, ymm10, [rdi + 384]            ; C13·H^12: T = A + C1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C12·H^13: A0·A1
+    vpxor       ymm7, ymm7, ymm9                    ; C12·H^13: LO += it
+    vmovdqu     ymm9, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C12·H^13: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C10·H^15: HI += it
+    vpxor       ymm14, ymm10, [rdi + 1152]          ; C13·H^12: U = A + C2
+    vpshufb     ymm11, ymm11, ymm0                  ; C14·H^11: C
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; C10·H^15: U0·U1
+    vpxor       ymm4, ymm4, ymm12                   ; C13·H^12: S += it
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C13·H^12: A0·A1
+    vpxor       ymm12, ymm11, [rdi + 416]           ; C14·H^11: T = A + C1
+    vpxor       ymm7, ymm7, ymm8                    ; C13·H^12: LO += it
+    vmovdqu     ymm8, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C13·H^12: T0·T1
+    vpxor       ymm3, ymm3, ymm15                   ; C11·H^14: HI += it
+    vpshufb     ymm9, ymm9, ymm0                    ; C15·H^10: C
+    vpxor       ymm15, ymm11, [rdi + 1184]          ; C14·H^11: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C11·H^14: U0·U1
+    vpxor       ymm4, ymm4, ymm10                   ; C14·H^11: S += it
+    vpxor       ymm10, ymm9, [rdi + 448]            ; C15·H^10: T = A + C1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C14·H^11: A0·A1
+    vpxor       ymm6, ymm7, ymm6                    ; C14·H^11: LO += it
+    vmovdqu     ymm7, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C14·H^11: T0·T1
+    vpxor       ymm3, ymm3, ymm5                    ; C12·H^13: HI += it
+    vpxor       ymm5, ymm9, [rdi + 1216]            ; C15·H^10: U = A + C2
+    vpshufb     ymm8, ymm8, ymm0                    ; C16·H^9: C
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C12·H^13: U0·U1
+    vpxor       ymm4, ymm4, ymm11                   ; C15·H^10: S += it
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C15·H^10: A0·A1
+    vpxor       ymm11, ymm8, [rdi + 480]            ; C16·H^9: T = A + C1
+    vpxor       ymm6, ymm6, ymm12                   ; C15·H^10: LO += it
+    vmovdqu     ymm12, [rdx + 544]                  ; C18·H^7: C, bytes as in memory
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C15·H^10: T0·T1
+    vpxor       ymm3, ymm3, ymm13                   ; C13·H^12: HI += it
+    vpshufb     ymm7, ymm7, ymm0                    ; C17·H^8: C
+    vpxor       ymm13, ymm8, [rdi + 1248]           ; C16·H^9: U = A + C2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C13·H^12: U0·U1
+    vpxor       ymm4, ymm4, ymm9                    ; C16·H^9: S += it
+    vpxor       ymm9, ymm7, [rdi + 512]             ; C17·H^8: T = A + C1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C16·H^9: A0·A1
+    vpxor       ymm6, ymm6, ymm10                   ; C16·H^9: LO += it
+    vmovdqu     ymm10, [rdx + 576]                  ; C19·H^6: C, bytes as in memory
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C16·H^9: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C14·H^11: HI += it
+    vpxor       ymm14, ymm7, [rdi + 1280]           ; C17·H^8: U = A + C2
+    vpshufb     ymm12, ymm12, ymm0                  ; C18·H^7: C
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; C14·H^11: U0·U1
+    vpxor       ymm4, ymm4, ymm8                    ; C17·H^8: S += it
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C17·H^8: A0·A1
+    vpxor       ymm8, ymm12, [rdi + 544]            ; C18·H^7: T = A + C1
+    vpxor       ymm6, ymm6, ymm11                   ; C17·H^8: LO += it
+    vmovdqu     ymm11, [rdx + 608]                  ; C20·H^5: C, bytes as in memory
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C17·H^8: T0·T1
+    vpxor       ymm3, ymm3, ymm15                   ; C15·H^10: HI += it
+    vpshufb     ymm10, ymm10, ymm0                  ; C19·H^6: C
+    vpxor       ymm15, ymm12, [rdi + 1312]          ; C18·H^7: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C15·H^10: U0·U1
+    vpxor       ymm4, ymm4, ymm7                    ; C18·H^7: S += it
+    vpxor       ymm7, ymm10, [rdi + 576]            ; C19·H^6: T = A + C1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C18·H^7: A0·A1
+    vpxor       ymm6, ymm6, ymm9                    ; C18·H^7: LO += it
+    vmovdqu     ymm9, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C18·H^7: T0·T1
+    vpxor       ymm3, ymm3, ymm5                    ; C16·H^9: HI += it
+    vpxor       ymm5, ymm10, [rdi + 1344]           ; C19·H^6: U = A + C2
+    vpshufb     ymm11, ymm11, ymm0                  ; C20·H^5: C
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C16·H^9: U0·U1
+    vpxor       ymm4, ymm4, ymm12                   ; C19·H^6: S += it
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C19·H^6: A0·A1
+    vpxor       ymm12, ymm11, [rdi + 608]           ; C20·H^5: T = A + C1
+    vpxor       ymm6, ymm6, ymm8                    ; C19·H^6: LO += it
+    vmovdqu     ymm8, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C19·H^6: T0·T1
+    vpxor       ymm3, ymm3, ymm13                   ; C17·H^8: HI += it
+    vpshufb     ymm9, ymm9, ymm0                    ; C21·H^4: C
+    vpxor       ymm13, ymm11, [rdi + 1376]          ; C20·H^5: U = A + C2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C17·H^8: U0·U1
+    vpxor       ymm4, ymm4, ymm10                   ; C20·H^5: S += it
+    vpxor       ymm10, ymm9, [rdi + 640]            ; C21·H^4: T = A + C1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C20·H^5: A0·A1
+    vpxor       ymm6, ymm6, ymm7                    ; C20·H^5: LO += it
+    vmovdqu     ymm7, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C20·H^5: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C18·H^7: HI += it
+    vpxor       ymm14, ymm9, [rdi + 1408]           ; C21·H^4: U = A + C2
+    vpshufb     ymm8, ymm8, ymm0                    ; C22·H^3: C
+    vpclmulqdq  ymm15, ymm15, ymm15, 0x10           ; C18·H^7: U0·U1
+    vpxor       ymm4, ymm4, ymm11                   ; C21·H^4: S += it
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C21·H^4: A0·A1
+    vpxor       ymm11, ymm8, [rdi + 672]            ; C22·H^3: T = A + C1
+    vpxor       ymm6, ymm6, ymm12                   ; C21·H^4: LO += it
+    vmovdqu     ymm12, [rdx + 736]                  ; C24·H^1: C, bytes as in memory
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C21·H^4: T0·T1
+    vpxor       ymm3, ymm3, ymm15                   ; C19·H^6: HI += it
+    vpshufb     ymm7, ymm7, ymm0                    ; C23·H^2: C
+    vpxor       ymm15, ymm8, [rdi + 1440]           ; C22·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C19·H^6: U0·U1
+    vpxor       ymm4, ymm4, ymm9                    ; C22·H^3: S += it
+    vpxor       ymm9, ymm7, [rdi + 704]             ; C23·H^2: T = A + C1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C22·H^3: A0·A1
+    vpxor       ymm6, ymm6, ymm10                   ; C22·H^3: LO += it
+    vmovdqu     ymm10, [rdx + 32]                   ; C2·H^23: C, bytes as in memory
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C22·H^3: T0·T1
+    vpxor       ymm3, ymm3, ymm5                    ; C20·H^5: HI += it
+    vpxor       ymm5, ymm7, [rdi + 1472]            ; C23·H^2: U = A + C2
+    vpshufb     ymm12, ymm12, ymm0                  ; C24·H^1: C
+    vpclmulqdq  ymm13, ymm13, ymm13, 0x10           ; C20·H^5: U0·U1
+    vpxor       ymm4, ymm4, ymm8                    ; C23·H^2: S += it
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C23·H^2: A0·A1
+    vpxor       ymm8, ymm12, [rdi + 736]            ; C24·H^1: T = A + C1
+    vpxor       ymm6, ymm6, ymm11                   ; C23·H^2: LO += it
+    vmovdqu     ymm11, [rdx]                        ; C1·H^24: C, bytes as in memory
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C23·H^2: T0·T1
+    vpxor       ymm3, ymm3, ymm13                   ; C21·H^4: HI += it
+    vpshufb     ymm10, ymm10, ymm0                  ; C2·H^23: C
+    vpxor       ymm13, ymm12, [rdi + 1504]          ; C24·H^1: U = A + C2
+    vpclmulqdq  ymm14, ymm14, ymm14, 0x10           ; C21·H^4: U0·U1
+    vpxor       ymm4, ymm4, ymm7                    ; C24·H^1: S += it
+    vpxor       ymm7, ymm10, [rdi + 32]             ; C2·H^23: T = A + C1
+    vpclmulqdq  ymm12, ymm12, ymm12, 0x10           ; C24·H^1: A0·A1
+    vpxor       ymm6, ymm6, ymm9                    ; C24·H^1: LO += it
+    vpxor       ymm9, ymm10, [rdi + 800]            ; C2·H^23: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C24·H^1: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C22·H^3: HI += it
+    vpshufb     ymm11, ymm11, ymm0                  ; C1·H^24: C
+    vpclmulqdq  ymm14, ymm15, ymm15, 0x10           ; C22·H^3: U0·U1
+    vpxor       ymm4, ymm4, ymm12                   ; C2·H^23: S += it
+    vpxor       ymm1, ymm11, ymm1                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^23: A0·A1
+    vpxor       ymm11, ymm1, [rdi]                  ; C1·H^24: T = A + C1
+    vpxor       ymm6, ymm6, ymm8                    ; C2·H^23: LO += it
+    vpxor       ymm8, ymm1, [rdi + 768]             ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^23: T0·T1
+    vpxor       ymm3, ymm3, ymm14                   ; C23·H^2: HI += it
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C23·H^2: U0·U1
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^24: S += it
+    add         rdx, 768                            ; next group
     sub         rcx, 768
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C1·H^24: A0·A1
-    vpxor       ymm6, ymm6, ymm7		; C1·H^24: LO += it
-    vpclmulqdq  ymm7, ymm11, ymm11, 0x10	; C1·H^24: T0·T1
-    vpxor       ymm3, ymm3, ymm5		; C24·H^1: HI += it
-    vpclmulqdq  ymm5, ymm13, ymm13, 0x10	; C24·H^1: U0·U1
-    vpxor       ymm1, ymm4, ymm1		; C1·H^24: S += it
-    vpclmulqdq  ymm4, ymm9, ymm9, 0x10		; C2·H^23: U0·U1
-    vpxor       ymm6, ymm6, ymm7		; C1·H^24: LO += it
-    vpxor       ymm6, ymm6, ymm1		; reduce: LO += S
-    vpclmulqdq  ymm7, ymm8, ymm8, 0x10		; C1·H^24: U0·U1
-    vpxor       ymm3, ymm3, ymm5		; C2·H^23: HI += it
-    vpshufd     ymm5, ymm6, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; C1·H^24: HI += it
-    vpclmulqdq  ymm4, ymm6, ymm2, 0x10		; reduce: LO0·Q'
-    vpxor       ymm3, ymm3, ymm7		; C1·H^24: HI += it
-    vpxor       ymm1, ymm3, ymm1		; reduce: HI += S
-    vpxor       ymm1, ymm5, ymm1		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, [rdi + 1536]	; reduce: minus the key terms
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^24: A0·A1
+    vpxor       ymm6, ymm6, ymm7                    ; C1·H^24: LO += it
+    vpclmulqdq  ymm7, ymm11, ymm11, 0x10            ; C1·H^24: T0·T1
+    vpxor       ymm3, ymm3, ymm5                    ; C24·H^1: HI += it
+    vpclmulqdq  ymm5, ymm13, ymm13, 0x10            ; C24·H^1: U0·U1
+    vpxor       ymm1, ymm4, ymm1                    ; C1·H^24: S += it
+    vpclmulqdq  ymm4, ymm9, ymm9, 0x10              ; C2·H^23: U0·U1
+    vpxor       ymm6, ymm6, ymm7                    ; C1·H^24: LO += it
+    vpxor       ymm6, ymm6, ymm1                    ; reduce: LO += S
+    vpclmulqdq  ymm7, ymm8, ymm8, 0x10              ; C1·H^24: U0·U1
+    vpxor       ymm3, ymm3, ymm5                    ; C2·H^23: HI += it
+    vpshufd     ymm5, ymm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; C1·H^24: HI += it
+    vpclmulqdq  ymm4, ymm6, ymm2, 0x10              ; reduce: LO0·Q'
+    vpxor       ymm3, ymm3, ymm7                    ; C1·H^24: HI += it
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: HI += S
+    vpxor       ymm1, ymm5, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 1536]            ; reduce: minus the key terms
     cmp         rcx, 768
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 1536]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 1536]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm3, xmm3, xmm3
@@ -702,35 +702,35 @@ ghash_avx2_winograd_clmul1_x48_zen4_update:
     vpxor       xmm5, xmm5, xmm5
     jmp         .rest
 .first:
-    vmovdqu     ymm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^m: C
-    vpxor       ymm3, ymm3, ymm1		; C·H^m: A = X + C
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    vpxor       ymm4, ymm3, [rdi]		; C·H^m: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 768]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: A0·A1
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxor       ymm4, ymm3, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 768]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: A0·A1
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu     ymm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C·H^i: C
-    vpxor       ymm7, ymm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 768]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: A0·A1
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
     cmp         rcx, 0x20
     jae         .block
 .after_block:
@@ -739,93 +739,93 @@ ghash_avx2_winograd_clmul1_x48_zen4_update:
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm6, [rdx]			; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C
-    vpxor       xmm6, xmm6, xmm1		; C·H^i: A = X + C; X counts once
+    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C
+    vpxor       xmm6, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
     vpxor       xmm1, xmm1, xmm1
-    vpxor       xmm7, xmm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 768]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: A0·A1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    vpxor       xmm7, xmm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 768]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm6, xmm6, xmm6
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r9, rcx
     shr         r9, 0x01
-    movzx       eax, byte [rdx]			; byte 0
-    movzx       r8d, byte [rdx + r9]		; byte r >> 1
+    movzx       eax, byte [rdx]                     ; byte 0
+    movzx       r8d, byte [rdx + r9]                ; byte r >> 1
     shl         r9, 0x03
     sub         rcx, 0x01
-    movzx       edx, byte [rdx + rcx]		; byte r - 1
+    movzx       edx, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm6, r9
     shl         rcx, 0x03
     vmovq       xmm7, rcx
     vmovq       xmm8, rax
     vmovq       xmm9, r8
     vmovq       xmm10, rdx
-    vpsllq      xmm6, xmm9, xmm6		; into place
-    vpsllq      xmm7, xmm10, xmm7		; into place
+    vpsllq      xmm6, xmm9, xmm6                    ; into place
+    vpsllq      xmm7, xmm10, xmm7                   ; into place
     vpor        xmm6, xmm8, xmm6
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 768]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       ymm3, ymm3, ymm1		; C·H: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 768]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm1, ymm4, ymm3		; reduce: LO += S
-    vpxor       ymm3, ymm5, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm3		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: minus the key terms
+    vpxor       ymm1, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm3, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x48_zen4_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

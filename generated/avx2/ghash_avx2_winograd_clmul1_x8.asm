@@ -52,177 +52,177 @@ global ghash_avx2_winograd_clmul1_x8_init:function (ghash_avx2_winograd_clmul1_x
 align 32
 ghash_avx2_winograd_clmul1_x8_init:
     endbr64
-    vmovdqu     xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; H
+    vmovdqu     xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpand       xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpxor       xmm0, xmm0, xmm2		; B_1: as 128 bits
-    vpxor       xmm0, xmm0, xmm1		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm3, xmm3, xmm4		; B_2 = B_1·B_1: + HI
-    vpxor       xmm3, xmm5, xmm3		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm1, xmm1, xmm4		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm1, xmm2, xmm1		; B_2 = B_1·B_1: + HI
-    vpxor       xmm1, xmm3, xmm1		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm0, ymm1		; C1
-    vpunpckhqdq ymm1, ymm0, ymm1		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; + HI
-    vpxor       ymm3, ymm5, ymm3		; RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], ymm2		; C1
-    vmovdqu     [rdi + 224], ymm1		; C2
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpand       xmm1, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpxor       xmm0, xmm0, xmm2                    ; B_1: as 128 bits
+    vpxor       xmm0, xmm0, xmm1                    ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm3, xmm5, xmm3                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm1, xmm1, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm0, ymm1, xmm0, 0x01              ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm0, ymm1                    ; C1
+    vpunpckhqdq ymm1, ymm0, ymm1                    ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; + HI
+    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(LO) + HI
+    vmovdqu     [rdi + 96], ymm2                    ; C1
+    vmovdqu     [rdi + 224], ymm1                   ; C2
     vperm2i128  ymm1, ymm3, ymm3, 0x81
-    vpxor       ymm1, ymm3, ymm1		; terms of lower powers
+    vpxor       ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa     ymm2, ymm1
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu     [rdi + 352], ymm2		; R
-    vperm2i128  ymm2, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm5, ymm0, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm6, ymm0, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm5, ymm5, ymm0		; V_2 = V_1·B_2: LO += S
-    vpxor       ymm0, ymm6, ymm0		; V_2 = V_1·B_2: HI += S
-    vpxor       ymm0, ymm0, ymm3		; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm6, ymm5, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm0, ymm5, ymm0		; V_2 = V_1·B_2: + HI
-    vpxor       ymm0, ymm6, ymm0		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm0, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm0, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm0, ymm5		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm7, ymm7, ymm8		; V_2 = V_1·B_2: + HI
-    vpxor       ymm7, ymm9, ymm7		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 192], ymm5		; V_2 = V_1·B_2: C2
-    vperm2i128  ymm5, ymm7, ymm7, 0x81		; V_2 = V_1·B_2
-    vpxor       ymm5, ymm7, ymm5		; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; V_2 = V_1·B_2: R_i
-    vmovdqa     ymm5, ymm1			; V_2 = V_1·B_2
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 320], ymm5		; V_2 = V_1·B_2: R
-    vpxor       ymm4, ymm0, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxor       ymm2, ymm0, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; V_3 = V_2·B_2: LO += S
-    vpxor       ymm2, ymm2, ymm5		; V_3 = V_2·B_2: HI += S
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: + HI
-    vpxor       ymm2, ymm3, ymm2		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_3 = V_2·B_2: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 32], ymm4		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 160], ymm2		; V_3 = V_2·B_2: C2
-    vperm2i128  ymm2, ymm3, ymm3, 0x81		; V_3 = V_2·B_2
-    vpxor       ymm2, ymm3, ymm2		; V_3 = V_2·B_2: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_3 = V_2·B_2: R_i
-    vmovdqa     ymm2, ymm1			; V_3 = V_2·B_2
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu     [rdi + 288], ymm2		; V_3 = V_2·B_2: R
-    vperm2i128  ymm2, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm4, ymm0, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm2, ymm0, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm4, ymm4, ymm0		; V_4 = V_2·B_4: LO += S
-    vpxor       ymm0, ymm2, ymm0		; V_4 = V_2·B_4: HI += S
-    vpxor       ymm0, ymm0, ymm3		; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm2, ymm4, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm0, ymm3, ymm0		; V_4 = V_2·B_4: + HI
-    vpxor       ymm0, ymm2, ymm0		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm0, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm0, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm0, ymm0, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm2, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm2, ymm2, ymm4		; V_4 = V_2·B_4: + HI
-    vpxor       ymm2, ymm5, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu     [rdi], ymm3			; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 128], ymm0		; V_4 = V_2·B_4: C2
-    vperm2i128  ymm0, ymm2, ymm2, 0x81		; V_4 = V_2·B_4
-    vpxor       ymm0, ymm2, ymm0		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm1, ymm0, ymm1		; V_4 = V_2·B_4: R_i
-    vmovdqa     ymm0, ymm1			; V_4 = V_2·B_4
-    vperm2i128  ymm1, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 256], ymm0		; V_4 = V_2·B_4: R
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_4
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu     [rdi + 352], ymm2                   ; R
+    vperm2i128  ymm2, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm5, ymm0, ymm4                    ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm6, ymm0, ymm2                    ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxor       ymm5, ymm5, ymm0                    ; V_2 = V_1·B_2: LO += S
+    vpxor       ymm0, ymm6, ymm0                    ; V_2 = V_1·B_2: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm6, ymm5, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm0, ymm5, ymm0                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm0, ymm6, ymm0                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm0, ymm5                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm0, ymm5                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm7, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 64], ymm6                    ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 192], ymm5                   ; V_2 = V_1·B_2: C2
+    vperm2i128  ymm5, ymm7, ymm7, 0x81              ; V_2 = V_1·B_2
+    vpxor       ymm5, ymm7, ymm5                    ; V_2 = V_1·B_2: terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; V_2 = V_1·B_2: R_i
+    vmovdqa     ymm5, ymm1                          ; V_2 = V_1·B_2
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 320], ymm5                   ; V_2 = V_1·B_2: R
+    vpxor       ymm4, ymm0, ymm4                    ; V_3 = V_2·B_2: T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm5, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: HI += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm4, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 32], ymm4                    ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 160], ymm2                   ; V_3 = V_2·B_2: C2
+    vperm2i128  ymm2, ymm3, ymm3, 0x81              ; V_3 = V_2·B_2
+    vpxor       ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: R_i
+    vmovdqa     ymm2, ymm1                          ; V_3 = V_2·B_2
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu     [rdi + 288], ymm2                   ; V_3 = V_2·B_2: R
+    vperm2i128  ymm2, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm4, ymm0, ymm4                    ; V_4 = V_2·B_4: T = A + C1
+    vpxor       ymm2, ymm0, ymm2                    ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxor       ymm4, ymm4, ymm0                    ; V_4 = V_2·B_4: LO += S
+    vpxor       ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: HI += S
+    vpxor       ymm0, ymm0, ymm3                    ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm2, ymm4, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm0, ymm3, ymm0                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm0, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm0, ymm0, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm2, ymm5, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu     [rdi], ymm3                         ; V_4 = V_2·B_4: C1
+    vmovdqu     [rdi + 128], ymm0                   ; V_4 = V_2·B_4: C2
+    vperm2i128  ymm0, ymm2, ymm2, 0x81              ; V_4 = V_2·B_4
+    vpxor       ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm1, ymm0, ymm1                    ; V_4 = V_2·B_4: R_i
+    vmovdqa     ymm0, ymm1                          ; V_4 = V_2·B_4
+    vperm2i128  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 256], ymm0                   ; V_4 = V_2·B_4: R
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_4
 .end:
 
 ; void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16])
@@ -233,24 +233,24 @@ global ghash_avx2_winograd_clmul1_x8_mul:function (ghash_avx2_winograd_clmul1_x8
 align 32
 ghash_avx2_winograd_clmul1_x8_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 368]		; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 368]             ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -262,83 +262,83 @@ global ghash_avx2_winograd_clmul1_x8_update:function (ghash_avx2_winograd_clmul1
 align 32
 ghash_avx2_winograd_clmul1_x8_update:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; X
+    vmovdqu     xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm1, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; C
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 368]		; minus the key terms
-    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; C
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 368]             ; minus the key terms
+    vpshufb     xmm0, xmm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]	; byte_swap
+    vmovdqu     ymm0, [rel ghash_avx2_winograd_clmul1_x8_byte_swap]  ; byte_swap
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q]	; fold_q
+    vmovdqu     ymm2, [rel ghash_avx2_winograd_clmul1_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm3, [rdx + 64]		; C3·H^2: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^2: C
-    vpxor       ymm4, ymm3, [rdi + 64]		; C3·H^2: T = A + C1
-    vpxor       ymm5, ymm3, [rdi + 192]		; C3·H^2: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^2: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C3·H^2: U0·U1
-    vmovdqu     ymm6, [rdx + 96]		; C4·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C4·H^1: C
-    vpxor       ymm7, ymm6, [rdi + 96]		; C4·H^1: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 224]		; C4·H^1: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^1: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^1: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C4·H^1: U0·U1
-    vmovdqu     ymm9, [rdx + 32]		; C2·H^3: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C2·H^3: C
-    vpxor       ymm10, ymm9, [rdi + 32]		; C2·H^3: T = A + C1
-    vpxor       ymm11, ymm9, [rdi + 160]	; C2·H^3: U = A + C2
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^3: A0·A1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^3: T0·T1
-    vpclmulqdq  ymm11, ymm11, ymm11, 0x10	; C2·H^3: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C2·H^3: S += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^3: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C2·H^3: HI += it
-    vmovdqu     ymm6, [rdx]			; C1·H^4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C1·H^4: C
-    vpxor       ymm1, ymm6, ymm1		; C1·H^4: A = X + C
-    vpxor       ymm6, ymm1, [rdi]		; C1·H^4: T = A + C1
-    vpxor       ymm7, ymm1, [rdi + 128]		; C1·H^4: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C1·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C1·H^4: U0·U1
-    vpxor       ymm3, ymm3, ymm9		; C1·H^4: S += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^4: LO += it
-    vpxor       ymm5, ymm5, ymm11		; C1·H^4: HI += it
-    vpxor       ymm1, ymm3, ymm1		; C1·H^4: S += it
-    vpxor       ymm3, ymm4, ymm6		; C1·H^4: LO += it
-    vpxor       ymm4, ymm5, ymm7		; C1·H^4: HI += it
-    vpxor       ymm3, ymm3, ymm1		; reduce: LO += S
-    vpxor       ymm1, ymm4, ymm1		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm3, ymm2, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm3, ymm1		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, [rdi + 256]		; reduce: minus the key terms
-    add         rdx, 0x80			; next group
+    vmovdqu     ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^2: C
+    vpxor       ymm4, ymm3, [rdi + 64]              ; C3·H^2: T = A + C1
+    vpxor       ymm5, ymm3, [rdi + 192]             ; C3·H^2: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^2: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C3·H^2: U0·U1
+    vmovdqu     ymm6, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C4·H^1: C
+    vpxor       ymm7, ymm6, [rdi + 96]              ; C4·H^1: T = A + C1
+    vpxor       ymm8, ymm6, [rdi + 224]             ; C4·H^1: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^1: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^1: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C4·H^1: U0·U1
+    vmovdqu     ymm9, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C2·H^3: C
+    vpxor       ymm10, ymm9, [rdi + 32]             ; C2·H^3: T = A + C1
+    vpxor       ymm11, ymm9, [rdi + 160]            ; C2·H^3: U = A + C2
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^3: T0·T1
+    vpclmulqdq  ymm11, ymm11, ymm11, 0x10           ; C2·H^3: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^3: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^3: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C2·H^3: HI += it
+    vmovdqu     ymm6, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C1·H^4: C
+    vpxor       ymm1, ymm6, ymm1                    ; C1·H^4: A = X + C
+    vpxor       ymm6, ymm1, [rdi]                   ; C1·H^4: T = A + C1
+    vpxor       ymm7, ymm1, [rdi + 128]             ; C1·H^4: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C1·H^4: U0·U1
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^4: S += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^4: LO += it
+    vpxor       ymm5, ymm5, ymm11                   ; C1·H^4: HI += it
+    vpxor       ymm1, ymm3, ymm1                    ; C1·H^4: S += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^4: LO += it
+    vpxor       ymm4, ymm5, ymm7                    ; C1·H^4: HI += it
+    vpxor       ymm3, ymm3, ymm1                    ; reduce: LO += S
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm3, ymm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: minus the key terms
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -349,8 +349,8 @@ ghash_avx2_winograd_clmul1_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm2, [rdi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm2, [rdi + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm3, xmm3, xmm3
@@ -358,33 +358,33 @@ ghash_avx2_winograd_clmul1_x8_update:
     vpxor       xmm5, xmm5, xmm5
     jmp         .rest
 .first:
-    vmovdqu     ymm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^m: C
-    vpxor       ymm1, ymm3, ymm1		; C·H^m: A = X + C
-    vpxor       ymm4, ymm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       ymm5, ymm1, [rdi + 128]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm1, ymm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxor       ymm1, ymm3, ymm1                    ; C·H^m: A = X + C
+    vpxor       ymm4, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm5, ymm1, [rdi + 128]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm6, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C·H^i: C
-    vpxor       ymm7, ymm6, [rdi]		; C·H^i: T = A + C1
-    vpxor       ymm8, ymm6, [rdi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm8		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm6, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C·H^i: C
+    vpxor       ymm7, ymm6, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm8, ymm6, [rdi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm8                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -392,95 +392,95 @@ ghash_avx2_winograd_clmul1_x8_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm6, [rdx]			; C, bytes as in memory
-    vpshufb     xmm6, xmm6, xmm0		; C
-    vpxor       xmm1, xmm6, xmm1		; C·H^i: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm3, ymm3, ymm1		; C·H^i: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H^i: HI += it
+    vmovdqu     xmm6, [rdx]                         ; C, bytes as in memory
+    vpshufb     xmm6, xmm6, xmm0                    ; C
+    vpxor       xmm1, xmm6, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H^i: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
 .under16:
     vpxor       xmm6, xmm6, xmm6
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm6, [rdx]			; bytes 0..7
-    vmovq       xmm7, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm6, [rdx]                         ; bytes 0..7
+    vmovq       xmm7, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm8, rcx
-    vpsrlq      xmm7, xmm7, xmm8		; 8·(15 - r) bits
-    vpsrlq      xmm7, xmm7, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm6, [rdx]			; bytes 0..3
-    vmovd       xmm7, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm6, [rdx]                         ; bytes 0..3
+    vmovd       xmm7, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
-    vpor        xmm6, xmm6, xmm7		; C_last, zero-padded
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm6, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm7, rax
     shl         r8, 0x03
     vmovq       xmm8, r8
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm8, rax
     shl         rcx, 0x03
     vmovq       xmm9, rcx
-    vpsllq      xmm8, xmm8, xmm9		; into place
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     vpor        xmm6, xmm6, xmm7
-    vpor        xmm6, xmm6, xmm8		; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .padded:
-    vpshufb     xmm6, xmm6, xmm0		; C_last
-    vpxor       xmm1, xmm6, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm6, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; C·H: U0·U1
-    vpxor       ymm3, ymm3, ymm1		; C·H: S += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: LO += it
-    vpxor       ymm5, ymm5, ymm7		; C·H: HI += it
+    vpshufb     xmm6, xmm6, xmm0                    ; C_last
+    vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm6, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm7, xmm1, [rdi + 128]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
+    vpxor       ymm3, ymm3, ymm1                    ; C·H: S += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: LO += it
+    vpxor       ymm5, ymm5, ymm7                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm1, ymm4, ymm3		; reduce: LO += S
-    vpxor       ymm3, ymm5, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm3		; reduce: + HI
-    vpxor       ymm1, ymm4, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm3, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm3		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: minus the key terms
+    vpxor       ymm1, ymm4, ymm3                    ; reduce: LO += S
+    vpxor       ymm3, ymm5, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx2_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm3                    ; reduce: + HI
+    vpxor       ymm1, ymm4, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm3, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, xmm0		; X, bytes as in memory
-    vmovdqu     [rsi], xmm0			; X
+    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vmovdqu     [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -49,312 +49,312 @@ global polyval_avx2_winograd_clmul1_x16_init:function (polyval_avx2_winograd_clm
 align 32
 polyval_avx2_winograd_clmul1_x16_init:
     endbr64
-    vmovdqu     ymm0, [rel polyval_avx2_winograd_clmul1_x16_fold_q]	; fold_q
-    vmovdqu     xmm1, [rsi]			; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxor       xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm1, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm4, xmm4, xmm5		; B_2 = B_1·B_1: + HI
-    vpxor       xmm4, xmm6, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxor       xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxor       xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxor       xmm3, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpxor       xmm2, xmm2, xmm5		; B_2 = B_1·B_1: HI += S
-    vpxor       xmm2, xmm2, xmm4		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxor       xmm2, xmm3, xmm2		; B_2 = B_1·B_1: + HI
-    vpxor       xmm2, xmm4, xmm2		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti128 ymm10, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm10, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm10, 0x4e		; (B1, B0)
-    vpxor       ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm10, ymm1		; C1
-    vpunpckhqdq ymm1, ymm10, ymm1		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm4		; + HI
-    vpxor       ymm3, ymm5, ymm3		; RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm2		; C1
-    vmovdqu     [rdi + 480], ymm1		; C2
+    vmovdqu     ymm0, [rel polyval_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
+    vmovdqu     xmm1, [rsi]                         ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxor       xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm4, xmm4, xmm5                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm4, xmm6, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxor       xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxor       xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxor       xmm3, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpxor       xmm2, xmm2, xmm5                    ; B_2 = B_1·B_1: HI += S
+    vpxor       xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxor       xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: + HI
+    vpxor       xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti128 ymm10, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
+    vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
+    vpxor       ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm10, ymm1                   ; C1
+    vpunpckhqdq ymm1, ymm10, ymm1                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm4                    ; + HI
+    vpxor       ymm3, ymm5, ymm3                    ; RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm2                   ; C1
+    vmovdqu     [rdi + 480], ymm1                   ; C2
     vperm2i128  ymm1, ymm3, ymm3, 0x81
-    vpxor       ymm1, ymm3, ymm1		; terms of lower powers
+    vpxor       ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa     ymm2, ymm1
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu     [rdi + 736], ymm2		; R
-    vperm2i128  ymm2, ymm10, ymm10, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_2 = V_1·B_2: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxor       ymm5, ymm10, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxor       ymm6, ymm10, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxor       ymm5, ymm5, ymm7		; V_2 = V_1·B_2: LO += S
-    vpxor       ymm6, ymm6, ymm7		; V_2 = V_1·B_2: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_2 = V_1·B_2: + HI
-    vpxor       ymm11, ymm7, ymm5		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxor       ymm7, ymm7, ymm8		; V_2 = V_1·B_2: + HI
-    vpxor       ymm7, ymm9, ymm7		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu     [rdi + 448], ymm5		; V_2 = V_1·B_2: C2
-    vperm2i128  ymm5, ymm7, ymm7, 0x81		; V_2 = V_1·B_2
-    vpxor       ymm5, ymm7, ymm5		; V_2 = V_1·B_2: terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; V_2 = V_1·B_2: R_i
-    vmovdqa     ymm5, ymm1			; V_2 = V_1·B_2
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu     [rdi + 704], ymm5		; V_2 = V_1·B_2: R
-    vpxor       ymm4, ymm11, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxor       ymm2, ymm11, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; V_3 = V_2·B_2: LO += S
-    vpxor       ymm2, ymm2, ymm5		; V_3 = V_2·B_2: HI += S
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: + HI
-    vpxor       ymm7, ymm3, ymm2		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm7, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm7, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm7, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm7, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5		; V_3 = V_2·B_2: + HI
-    vpxor       ymm4, ymm6, ymm4		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm3		; V_3 = V_2·B_2: C1
-    vmovdqu     [rdi + 416], ymm2		; V_3 = V_2·B_2: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_3 = V_2·B_2
-    vpxor       ymm2, ymm4, ymm2		; V_3 = V_2·B_2: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_3 = V_2·B_2: R_i
-    vmovdqa     ymm2, ymm1			; V_3 = V_2·B_2
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu     [rdi + 672], ymm2		; V_3 = V_2·B_2: R
-    vperm2i128  ymm2, ymm11, ymm11, 0x00	; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxor       ymm4, ymm11, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxor       ymm2, ymm11, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxor       ymm4, ymm4, ymm5		; V_4 = V_2·B_4: LO += S
-    vpxor       ymm2, ymm2, ymm5		; V_4 = V_2·B_4: HI += S
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm2, ymm4, ymm2		; V_4 = V_2·B_4: + HI
-    vpxor       ymm8, ymm3, ymm2		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm8, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm8, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm8, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm4, ymm4, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm4, ymm6, ymm4		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm3		; V_4 = V_2·B_4: C1
-    vmovdqu     [rdi + 384], ymm2		; V_4 = V_2·B_4: C2
-    vperm2i128  ymm2, ymm4, ymm4, 0x81		; V_4 = V_2·B_4
-    vpxor       ymm2, ymm4, ymm2		; V_4 = V_2·B_4: terms of lower powers
-    vpxor       ymm1, ymm2, ymm1		; V_4 = V_2·B_4: R_i
-    vmovdqa     ymm2, ymm1			; V_4 = V_2·B_4
-    vperm2i128  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu     [rdi + 640], ymm2		; V_4 = V_2·B_4: R
-    vperm2i128  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxor       ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxor       ymm3, ymm3, ymm5		; V_4 = V_2·B_4: + HI
-    vpxor       ymm3, ymm6, ymm3		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu     [rdi + 736], ymm2                   ; R
+    vperm2i128  ymm2, ymm10, ymm10, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxor       ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxor       ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxor       ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
+    vpxor       ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm11, ymm7, ymm5                   ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxor       ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: + HI
+    vpxor       ymm7, ymm9, ymm7                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
+    vmovdqu     [rdi + 448], ymm5                   ; V_2 = V_1·B_2: C2
+    vperm2i128  ymm5, ymm7, ymm7, 0x81              ; V_2 = V_1·B_2
+    vpxor       ymm5, ymm7, ymm5                    ; V_2 = V_1·B_2: terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; V_2 = V_1·B_2: R_i
+    vmovdqa     ymm5, ymm1                          ; V_2 = V_1·B_2
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu     [rdi + 704], ymm5                   ; V_2 = V_1·B_2: R
+    vpxor       ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxor       ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpxor       ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: HI += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm7, ymm3, ymm2                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm7, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: + HI
+    vpxor       ymm4, ymm6, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu     [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
+    vmovdqu     [rdi + 416], ymm2                   ; V_3 = V_2·B_2: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_3 = V_2·B_2
+    vpxor       ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: R_i
+    vmovdqa     ymm2, ymm1                          ; V_3 = V_2·B_2
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu     [rdi + 672], ymm2                   ; V_3 = V_2·B_2: R
+    vperm2i128  ymm2, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxor       ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
+    vpxor       ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
+    vpxor       ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: HI += S
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm8, ymm3, ymm2                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm8, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm4, ymm6, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
+    vmovdqu     [rdi + 384], ymm2                   ; V_4 = V_2·B_4: C2
+    vperm2i128  ymm2, ymm4, ymm4, 0x81              ; V_4 = V_2·B_4
+    vpxor       ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: terms of lower powers
+    vpxor       ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: R_i
+    vmovdqa     ymm2, ymm1                          ; V_4 = V_2·B_4
+    vperm2i128  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu     [rdi + 640], ymm2                   ; V_4 = V_2·B_4: R
+    vperm2i128  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxor       ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxor       ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: + HI
+    vpxor       ymm3, ymm6, ymm3                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxor       ymm5, ymm10, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm10, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxor       ymm10, ymm9, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm11, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm11, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxor       ymm11, ymm9, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm7, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm7, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxor       ymm7, ymm7, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxor       ymm5, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxor       ymm6, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxor       ymm5, ymm5, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpxor       ymm6, ymm6, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpxor       ymm6, ymm6, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm8, ymm5, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm5, ymm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxor       ymm5, ymm5, ymm6		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxor       ymm8, ymm8, ymm5		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm6, ymm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm10, ymm5		; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm10, ymm5		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+1): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 224], ymm6		; entries of V_(i+1): C1
-    vmovdqu     [rdi + 480], ymm5		; entries of V_(i+1): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+1)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+1): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+1): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+1)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu     [rdi + 736], ymm5		; entries of V_(i+1): R
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; entries of V_(i+2): C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+2): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 192], ymm6		; entries of V_(i+2): C1
-    vmovdqu     [rdi + 448], ymm5		; entries of V_(i+2): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+2)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+2): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+2): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+2)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu     [rdi + 704], ymm5		; entries of V_(i+2): R
-    vpclmulqdq  ymm5, ymm7, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm6, ymm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm6, ymm7, ymm5		; entries of V_(i+3): C1
-    vpunpckhqdq ymm5, ymm7, ymm5		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+3): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 160], ymm6		; entries of V_(i+3): C1
-    vmovdqu     [rdi + 416], ymm5		; entries of V_(i+3): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+3)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+3): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+3): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+3)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu     [rdi + 672], ymm5		; entries of V_(i+3): R
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxor       ymm5, ymm5, ymm6		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm6, ymm8, ymm5		; entries of V_(i+4): C1
-    vpunpckhqdq ymm5, ymm8, ymm5		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxor       ymm9, ymm9, ymm12		; entries of V_(i+4): + HI
-    vpxor       ymm9, ymm13, ymm9		; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 128], ymm6		; entries of V_(i+4): C1
-    vmovdqu     [rdi + 384], ymm5		; entries of V_(i+4): C2
-    vperm2i128  ymm5, ymm9, ymm9, 0x81		; entries of V_(i+4)
-    vpxor       ymm5, ymm9, ymm5		; entries of V_(i+4): terms of lower powers
-    vpxor       ymm1, ymm5, ymm1		; entries of V_(i+4): R_i
-    vmovdqa     ymm5, ymm1			; entries of V_(i+4)
-    vperm2i128  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu     [rdi + 640], ymm5		; entries of V_(i+4): R
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxor       ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       ymm10, ymm9, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       ymm11, ymm9, ymm5                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxor       ymm7, ymm7, ymm5                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxor       ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxor       ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxor       ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpxor       ymm6, ymm6, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpxor       ymm6, ymm6, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm8, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm5, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxor       ymm5, ymm5, ymm6                    ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxor       ymm8, ymm8, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+1): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 480], ymm5                   ; entries of V_(i+1): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+1)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+1): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+1): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+1)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu     [rdi + 736], ymm5                   ; entries of V_(i+1): R
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+2): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi + 192], ymm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 448], ymm5                   ; entries of V_(i+2): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+2)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+2): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+2): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+2)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu     [rdi + 704], ymm5                   ; entries of V_(i+2): R
+    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+3): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu     [rdi + 160], ymm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rdi + 416], ymm5                   ; entries of V_(i+3): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+3)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+3): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+3): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+3)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu     [rdi + 672], ymm5                   ; entries of V_(i+3): R
+    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxor       ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpxor       ymm9, ymm9, ymm12                   ; entries of V_(i+4): + HI
+    vpxor       ymm9, ymm13, ymm9                   ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu     [rdi + 128], ymm6                   ; entries of V_(i+4): C1
+    vmovdqu     [rdi + 384], ymm5                   ; entries of V_(i+4): C2
+    vperm2i128  ymm5, ymm9, ymm9, 0x81              ; entries of V_(i+4)
+    vpxor       ymm5, ymm9, ymm5                    ; entries of V_(i+4): terms of lower powers
+    vpxor       ymm1, ymm5, ymm1                    ; entries of V_(i+4): R_i
+    vmovdqa     ymm5, ymm1                          ; entries of V_(i+4)
+    vperm2i128  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu     [rdi + 640], ymm5                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -366,22 +366,22 @@ global polyval_avx2_winograd_clmul1_x16_mul:function (polyval_avx2_winograd_clmu
 align 32
 polyval_avx2_winograd_clmul1_x16_mul:
     endbr64
-    vmovdqu     xmm0, [rsi]			; X
+    vmovdqu     xmm0, [rsi]                         ; X
 .block:
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; minus the key terms
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; minus the key terms
 .store:
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -393,124 +393,124 @@ global polyval_avx2_winograd_clmul1_x16_update:function (polyval_avx2_winograd_c
 align 32
 polyval_avx2_winograd_clmul1_x16_update:
     endbr64
-    vmovdqu     xmm1, [rsi]			; X
+    vmovdqu     xmm1, [rsi]                         ; X
     cmp         rcx, 0x10
     jne         .more
-    vmovdqu     xmm0, [rdx]			; C, bytes as in memory
-    vpxor       xmm0, xmm0, xmm1		; A = X + C
-    vpxor       xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 496]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxor       xmm1, xmm1, xmm0		; LO += S
-    vpxor       xmm0, xmm2, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpxor       xmm0, xmm1, xmm0		; + HI
-    vpxor       xmm0, xmm2, xmm0		; RES = fold(LO) + HI
-    vpxor       xmm0, xmm0, [rdi + 752]		; minus the key terms
-    vmovdqu     [rsi], xmm0			; X
+    vmovdqu     xmm0, [rdx]                         ; C, bytes as in memory
+    vpxor       xmm0, xmm0, xmm1                    ; A = X + C
+    vpxor       xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 496]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm0                    ; LO += S
+    vpxor       xmm0, xmm2, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpxor       xmm0, xmm1, xmm0                    ; + HI
+    vpxor       xmm0, xmm2, xmm0                    ; RES = fold(LO) + HI
+    vpxor       xmm0, xmm0, [rdi + 752]             ; minus the key terms
+    vmovdqu     [rsi], xmm0                         ; X
     ret
 .more:
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu     ymm0, [rel polyval_avx2_winograd_clmul1_x16_fold_q]	; fold_q
+    vmovdqu     ymm0, [rel polyval_avx2_winograd_clmul1_x16_fold_q]  ; fold_q
 .group:
-    vmovdqu     ymm2, [rdx + 64]		; C3·H^6: C
-    vpxor       ymm3, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxor       ymm4, ymm2, [rdi + 320]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu     ymm5, [rdx + 96]		; C4·H^5: C
-    vpxor       ymm6, ymm5, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 352]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C4·H^5: U0·U1
-    vmovdqu     ymm8, [rdx + 128]		; C5·H^4: C
-    vpxor       ymm9, ymm8, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 384]	; C5·H^4: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C5·H^4: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C5·H^4: S += it
-    vpxor       ymm3, ymm3, ymm6		; C5·H^4: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C5·H^4: HI += it
-    vmovdqu     ymm5, [rdx + 160]		; C6·H^3: C
-    vpxor       ymm6, ymm5, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 416]		; C6·H^3: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C6·H^3: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C6·H^3: S += it
-    vpxor       ymm3, ymm3, ymm9		; C6·H^3: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C6·H^3: HI += it
-    vmovdqu     ymm8, [rdx + 192]		; C7·H^2: C
-    vpxor       ymm9, ymm8, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 448]	; C7·H^2: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C7·H^2: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C7·H^2: S += it
-    vpxor       ymm3, ymm3, ymm6		; C7·H^2: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C7·H^2: HI += it
-    vmovdqu     ymm5, [rdx + 224]		; C8·H^1: C
-    vpxor       ymm6, ymm5, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 480]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C8·H^1: S += it
-    vpxor       ymm3, ymm3, ymm9		; C8·H^1: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C8·H^1: HI += it
-    vmovdqu     ymm8, [rdx + 32]		; C2·H^7: C
-    vpxor       ymm9, ymm8, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxor       ymm10, ymm8, [rdi + 288]	; C2·H^7: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C2·H^7: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C2·H^7: S += it
-    vpxor       ymm3, ymm3, ymm6		; C2·H^7: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C2·H^7: HI += it
-    vmovdqu     ymm5, [rdx]			; C1·H^8: C
-    vpxor       ymm1, ymm5, ymm1		; C1·H^8: A = X + C
-    vpxor       ymm5, ymm1, [rdi]		; C1·H^8: T = A + C1
-    vpxor       ymm6, ymm1, [rdi + 256]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C1·H^8: U0·U1
-    vpxor       ymm2, ymm2, ymm8		; C1·H^8: S += it
-    vpxor       ymm3, ymm3, ymm9		; C1·H^8: LO += it
-    vpxor       ymm4, ymm4, ymm10		; C1·H^8: HI += it
-    vpxor       ymm1, ymm2, ymm1		; C1·H^8: S += it
-    vpxor       ymm2, ymm3, ymm5		; C1·H^8: LO += it
-    vpxor       ymm3, ymm4, ymm6		; C1·H^8: HI += it
-    vpxor       ymm2, ymm2, ymm1		; reduce: LO += S
-    vpxor       ymm1, ymm3, ymm1		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm2, ymm1		; reduce: + HI
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, [rdi + 512]		; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu     ymm2, [rdx + 64]                    ; C3·H^6: C
+    vpxor       ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       ymm4, ymm2, [rdi + 320]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C3·H^6: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C3·H^6: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C3·H^6: U0·U1
+    vmovdqu     ymm5, [rdx + 96]                    ; C4·H^5: C
+    vpxor       ymm6, ymm5, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 352]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C4·H^5: U0·U1
+    vmovdqu     ymm8, [rdx + 128]                   ; C5·H^4: C
+    vpxor       ymm9, ymm8, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 384]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C5·H^4: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C5·H^4: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C5·H^4: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C5·H^4: HI += it
+    vmovdqu     ymm5, [rdx + 160]                   ; C6·H^3: C
+    vpxor       ymm6, ymm5, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 416]             ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C6·H^3: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C6·H^3: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C6·H^3: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C6·H^3: HI += it
+    vmovdqu     ymm8, [rdx + 192]                   ; C7·H^2: C
+    vpxor       ymm9, ymm8, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 448]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C7·H^2: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C7·H^2: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C7·H^2: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C7·H^2: HI += it
+    vmovdqu     ymm5, [rdx + 224]                   ; C8·H^1: C
+    vpxor       ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 480]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C8·H^1: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C8·H^1: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C8·H^1: HI += it
+    vmovdqu     ymm8, [rdx + 32]                    ; C2·H^7: C
+    vpxor       ymm9, ymm8, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxor       ymm10, ymm8, [rdi + 288]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C2·H^7: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C2·H^7: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C2·H^7: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C2·H^7: HI += it
+    vmovdqu     ymm5, [rdx]                         ; C1·H^8: C
+    vpxor       ymm1, ymm5, ymm1                    ; C1·H^8: A = X + C
+    vpxor       ymm5, ymm1, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       ymm6, ymm1, [rdi + 256]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C1·H^8: U0·U1
+    vpxor       ymm2, ymm2, ymm8                    ; C1·H^8: S += it
+    vpxor       ymm3, ymm3, ymm9                    ; C1·H^8: LO += it
+    vpxor       ymm4, ymm4, ymm10                   ; C1·H^8: HI += it
+    vpxor       ymm1, ymm2, ymm1                    ; C1·H^8: S += it
+    vpxor       ymm2, ymm3, ymm5                    ; C1·H^8: LO += it
+    vpxor       ymm3, ymm4, ymm6                    ; C1·H^8: HI += it
+    vpxor       ymm2, ymm2, ymm1                    ; reduce: LO += S
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm2, ymm1                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, [rdi + 512]             ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu     xmm0, [rdi + 512]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu     xmm0, [rdi + 512]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxor       xmm2, xmm2, xmm2
@@ -518,54 +518,54 @@ polyval_avx2_winograd_clmul1_x16_update:
     vpxor       xmm4, xmm4, xmm4
     jmp         .rest
 .first:
-    vmovdqu     ymm2, [rdx]			; C·H^m: C
-    vpxor       ymm1, ymm2, ymm1		; C·H^m: A = X + C
-    vpxor       ymm3, ymm1, [rdi]		; C·H^m: T = A + C1
-    vpxor       ymm4, ymm1, [rdi + 256]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm1, ymm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxor       xmm1, xmm1, xmm1		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm2, [rdx]                         ; C·H^m: C
+    vpxor       ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vpxor       ymm3, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxor       ymm4, ymm1, [rdi + 256]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxor       xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu     ymm5, [rdx]			; C·H^i: C
-    vpxor       ymm6, ymm5, [rdi]		; C·H^i: T = A + C1
-    vpxor       ymm7, ymm5, [rdi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm5		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm6		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu     ymm5, [rdx]                         ; C·H^i: C
+    vpxor       ymm6, ymm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       ymm7, ymm5, [rdi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm5                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm6                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     cmp         rcx, 0x10
     jb          .under16
-    vmovdqu     xmm5, [rdx]			; C
-    vpxor       xmm1, xmm5, xmm1		; C·H^i: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H^i: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 256]		; C·H^i: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H^i: U0·U1
-    vpxor       ymm2, ymm2, ymm1		; C·H^i: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vmovdqu     xmm5, [rdx]                         ; C
+    vpxor       xmm1, xmm5, xmm1                    ; C·H^i: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H^i: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 256]             ; C·H^i: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H^i: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H^i: HI += it
     vpxor       xmm1, xmm1, xmm1
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x00
     je          .reduce
@@ -573,68 +573,68 @@ polyval_avx2_winograd_clmul1_x16_update:
     vpxor       xmm5, xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    vmovq       xmm5, [rdx]			; bytes 0..7
-    vmovq       xmm6, [rdx + rcx - 8]		; the last 8 bytes
+    vmovq       xmm5, [rdx]                         ; bytes 0..7
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     vmovq       xmm7, rcx
-    vpsrlq      xmm6, xmm6, xmm7		; 8·(15 - r) bits
-    vpsrlq      xmm6, xmm6, 0x08		; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsrlq      xmm6, xmm6, xmm7                    ; 8·(15 - r) bits
+    vpsrlq      xmm6, xmm6, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    vmovd       xmm5, [rdx]			; bytes 0..3
-    vmovd       xmm6, [rdx + rcx - 4]		; the last 4 bytes
+    vmovd       xmm5, [rdx]                         ; bytes 0..3
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     vmovq       xmm7, rcx
-    vpsllq      xmm6, xmm6, xmm7		; into place
-    vpor        xmm5, xmm5, xmm6		; C_last, zero-padded
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vpor        xmm5, xmm5, xmm6                    ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     vmovq       xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     vmovq       xmm6, rax
     shl         r8, 0x03
     vmovq       xmm7, r8
-    vpsllq      xmm6, xmm6, xmm7		; into place
+    vpsllq      xmm6, xmm6, xmm7                    ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     vmovq       xmm7, rax
     shl         rcx, 0x03
     vmovq       xmm8, rcx
-    vpsllq      xmm7, xmm7, xmm8		; into place
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     vpor        xmm5, xmm5, xmm6
-    vpor        xmm5, xmm5, xmm7		; C_last, zero-padded
+    vpor        xmm5, xmm5, xmm7                    ; C_last, zero-padded
 .padded:
-    vpxor       xmm1, xmm5, xmm1		; C·H: A = X + C; X counts once
-    vpxor       xmm5, xmm1, [rdi]		; C·H: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 256]		; C·H: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; C·H: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; C·H: T0·T1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; C·H: U0·U1
-    vpxor       ymm2, ymm2, ymm1		; C·H: S += it
-    vpxor       ymm3, ymm3, ymm5		; C·H: LO += it
-    vpxor       ymm4, ymm4, ymm6		; C·H: HI += it
+    vpxor       xmm1, xmm5, xmm1                    ; C·H: A = X + C; X counts once
+    vpxor       xmm5, xmm1, [rdi]                   ; C·H: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 256]             ; C·H: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
+    vpxor       ymm2, ymm2, ymm1                    ; C·H: S += it
+    vpxor       ymm3, ymm3, ymm5                    ; C·H: LO += it
+    vpxor       ymm4, ymm4, ymm6                    ; C·H: HI += it
 .reduce:
-    vpxor       ymm1, ymm3, ymm2		; reduce: LO += S
-    vpxor       ymm2, ymm4, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxor       ymm1, ymm1, ymm2		; reduce: + HI
-    vpxor       ymm1, ymm3, ymm1		; reduce: RES = fold(LO) + HI
-    vextracti128 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxor       xmm1, xmm1, xmm2		; reduce: add up the lanes
-    vpxor       xmm1, xmm1, xmm0		; reduce: minus the key terms
+    vpxor       ymm1, ymm3, ymm2                    ; reduce: LO += S
+    vpxor       ymm2, ymm4, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm1, [rel polyval_avx2_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       ymm1, ymm1, ymm2                    ; reduce: + HI
+    vpxor       ymm1, ymm3, ymm1                    ; reduce: RES = fold(LO) + HI
+    vextracti128 xmm2, ymm1, 0x01                   ; reduce: upper lanes
+    vpxor       xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxor       xmm1, xmm1, xmm0                    ; reduce: minus the key terms
 .store:
-    vmovdqu     [rsi], xmm1			; X
+    vmovdqu     [rsi], xmm1                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

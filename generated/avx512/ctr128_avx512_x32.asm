@@ -84,88 +84,88 @@ global ctr128_avx512_x32_init:function (ctr128_avx512_x32_init.end - ctr128_avx5
 align 32
 ctr128_avx512_x32_init:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; k_0
-    vmovdqu64   [rdi], xmm0			; k_0
-    vpshufb     xmm1, xmm0, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, [rel ctr128_avx512_x32_rcon_1]	; SubWord + Rcon
+    vmovdqu64   xmm0, [rsi]                         ; k_0
+    vmovdqu64   [rdi], xmm0                         ; k_0
+    vpshufb     xmm1, xmm0, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, [rel ctr128_avx512_x32_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm2, xmm0, 0x04
-    vpxorq      xmm2, xmm0, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm2, xmm0, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm0, xmm2, 0x08
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 16], xmm2		; k_1
-    vmovdqu64   xmm0, [rel ctr128_avx512_x32_rcon_1]	; rcon_1
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 16], xmm2                    ; k_1
+    vmovdqu64   xmm0, [rel ctr128_avx512_x32_rcon_1]  ; rcon_1
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm3, xmm2, 0x04
-    vpxorq      xmm3, xmm2, xmm3		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm2, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 32], xmm3		; k_2
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 32], xmm3                    ; k_2
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 48], xmm3		; k_3
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 48], xmm3                    ; k_3
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 64], xmm3		; k_4
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 64], xmm3                    ; k_4
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 80], xmm3		; k_5
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 80], xmm3                    ; k_5
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 96], xmm3		; k_6
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm1, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 96], xmm3                    ; k_6
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm1, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
-    vmovdqu64   [rdi + 112], xmm3		; k_7
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm0, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
+    vmovdqu64   [rdi + 112], xmm3                   ; k_7
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm3, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm0, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm1, xmm3, 0x04
-    vpxorq      xmm2, xmm3, xmm1		; w_i + w_(i-1)
+    vpxorq      xmm2, xmm3, xmm1                    ; w_i + w_(i-1)
     vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; the next words
-    vmovdqu64   [rdi + 128], xmm2		; k_8
-    vpshufb     xmm0, xmm2, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm0, xmm0, [rel ctr128_avx512_x32_rcon_9]	; SubWord + Rcon
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
+    vmovdqu64   [rdi + 128], xmm2                   ; k_8
+    vpshufb     xmm0, xmm2, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm0, xmm0, [rel ctr128_avx512_x32_rcon_9]  ; SubWord + Rcon
     vpslldq     xmm1, xmm2, 0x04
-    vpxorq      xmm2, xmm2, xmm1		; w_i + w_(i-1)
+    vpxorq      xmm2, xmm2, xmm1                    ; w_i + w_(i-1)
     vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; the next words
-    vmovdqu64   [rdi + 144], xmm2		; k_9
-    vmovdqu64   xmm0, [rel ctr128_avx512_x32_rcon_9]	; rcon_9
-    vpsllq      xmm0, xmm0, 0x01		; Rcon
-    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_rotated_word_3]	; RotWord
-    vaesenclast xmm0, xmm1, xmm0		; SubWord + Rcon
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
+    vmovdqu64   [rdi + 144], xmm2                   ; k_9
+    vmovdqu64   xmm0, [rel ctr128_avx512_x32_rcon_9]  ; rcon_9
+    vpsllq      xmm0, xmm0, 0x01                    ; Rcon
+    vpshufb     xmm1, xmm2, [rel ctr128_avx512_x32_rotated_word_3]  ; RotWord
+    vaesenclast xmm0, xmm1, xmm0                    ; SubWord + Rcon
     vpslldq     xmm1, xmm2, 0x04
-    vpxorq      xmm2, xmm2, xmm1		; w_i + w_(i-1)
+    vpxorq      xmm2, xmm2, xmm1                    ; w_i + w_(i-1)
     vpslldq     xmm1, xmm2, 0x08
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; the next words
-    vmovdqu64   [rdi + 160], xmm2		; k_10
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; the next words
+    vmovdqu64   [rdi + 160], xmm2                   ; k_10
     ret
 .end:
 
@@ -177,451 +177,451 @@ global ctr128_avx512_x32_crypt:function (ctr128_avx512_x32_crypt.end - ctr128_av
 align 32
 ctr128_avx512_x32_crypt:
     endbr64
-    vmovdqu64   zmm0, [rel ctr128_avx512_x32_blocks_12]	; blocks_12
-    vmovdqu64   zmm1, [rel ctr128_avx512_x32_blocks_16]	; blocks_16
-    vmovdqu64   zmm2, [rel ctr128_avx512_x32_blocks_20]	; blocks_20
-    vmovdqu64   zmm3, [rel ctr128_avx512_x32_blocks_24]	; blocks_24
-    vmovdqu64   zmm4, [rel ctr128_avx512_x32_blocks_28]	; blocks_28
-    vmovdqu64   zmm5, [rel ctr128_avx512_x32_blocks_32]	; blocks_32
-    vmovdqu64   zmm6, [rel ctr128_avx512_x32_blocks_4]	; blocks_4
-    vmovdqu64   zmm7, [rel ctr128_avx512_x32_blocks_8]	; blocks_8
-    vmovdqu64   zmm8, [rel ctr128_avx512_x32_byte_swap]	; byte_swap
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm0, [rel ctr128_avx512_x32_blocks_12]  ; blocks_12
+    vmovdqu64   zmm1, [rel ctr128_avx512_x32_blocks_16]  ; blocks_16
+    vmovdqu64   zmm2, [rel ctr128_avx512_x32_blocks_20]  ; blocks_20
+    vmovdqu64   zmm3, [rel ctr128_avx512_x32_blocks_24]  ; blocks_24
+    vmovdqu64   zmm4, [rel ctr128_avx512_x32_blocks_28]  ; blocks_28
+    vmovdqu64   zmm5, [rel ctr128_avx512_x32_blocks_32]  ; blocks_32
+    vmovdqu64   zmm6, [rel ctr128_avx512_x32_blocks_4]  ; blocks_4
+    vmovdqu64   zmm7, [rel ctr128_avx512_x32_blocks_8]  ; blocks_8
+    vmovdqu64   zmm8, [rel ctr128_avx512_x32_byte_swap]  ; byte_swap
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .done
-    vbroadcasti64x2 zmm9, [rsi]			; counter block
-    vpshufb     zmm9, zmm9, zmm8		; counter, last word first
-    vpaddd      zmm29, zmm9, [rel ctr128_avx512_x32_lane_numbers]	; lane l is l blocks ahead
-    vbroadcasti64x2 zmm9, [rdi]			; k_0
-    vbroadcasti64x2 zmm10, [rdi + 16]		; k_1
-    vbroadcasti64x2 zmm11, [rdi + 32]		; k_2
-    vbroadcasti64x2 zmm12, [rdi + 48]		; k_3
-    vbroadcasti64x2 zmm13, [rdi + 64]		; k_4
-    vbroadcasti64x2 zmm14, [rdi + 80]		; k_5
-    vbroadcasti64x2 zmm15, [rdi + 96]		; k_6
-    vbroadcasti64x2 zmm16, [rdi + 112]		; k_7
-    vbroadcasti64x2 zmm17, [rdi + 128]		; k_8
-    vbroadcasti64x2 zmm18, [rdi + 144]		; k_9
-    vbroadcasti64x2 zmm19, [rdi + 160]		; k_10
+    vbroadcasti64x2 zmm9, [rsi]                     ; counter block
+    vpshufb     zmm9, zmm9, zmm8                    ; counter, last word first
+    vpaddd      zmm29, zmm9, [rel ctr128_avx512_x32_lane_numbers]  ; lane l is l blocks ahead
+    vbroadcasti64x2 zmm9, [rdi]                     ; k_0
+    vbroadcasti64x2 zmm10, [rdi + 16]               ; k_1
+    vbroadcasti64x2 zmm11, [rdi + 32]               ; k_2
+    vbroadcasti64x2 zmm12, [rdi + 48]               ; k_3
+    vbroadcasti64x2 zmm13, [rdi + 64]               ; k_4
+    vbroadcasti64x2 zmm14, [rdi + 80]               ; k_5
+    vbroadcasti64x2 zmm15, [rdi + 96]               ; k_6
+    vbroadcasti64x2 zmm16, [rdi + 112]              ; k_7
+    vbroadcasti64x2 zmm17, [rdi + 128]              ; k_8
+    vbroadcasti64x2 zmm18, [rdi + 144]              ; k_9
+    vbroadcasti64x2 zmm19, [rdi + 160]              ; k_10
     cmp         r8, 512
     jb          .rest
 .group:
-    vpshufb     zmm20, zmm29, zmm8		; AES: counter block
-    vpaddd      zmm21, zmm29, zmm6		; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm8		; AES: counter block
-    vpaddd      zmm22, zmm29, zmm7		; AES: 8 blocks ahead
-    vpshufb     zmm22, zmm22, zmm8		; AES: counter block
-    vpaddd      zmm23, zmm29, zmm0		; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm8		; AES: counter block
-    vpaddd      zmm24, zmm29, zmm1		; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm8		; AES: counter block
-    vpaddd      zmm25, zmm29, zmm2		; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, zmm8		; AES: counter block
-    vpaddd      zmm26, zmm29, zmm3		; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm8		; AES: counter block
-    vpaddd      zmm27, zmm29, zmm4		; AES: 28 blocks ahead
-    vpshufb     zmm27, zmm27, zmm8		; AES: counter block
-    vpaddd      zmm29, zmm29, zmm5		; AES: the next counters
-    vpxorq      zmm20, zmm20, zmm9		; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm9		; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm9		; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm9		; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm9		; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm9		; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm9		; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm9		; AES: + k_0
-    vaesenc     zmm20, zmm20, zmm10		; AES: round 1
-    vaesenc     zmm21, zmm21, zmm10		; AES: round 1
-    vaesenc     zmm22, zmm22, zmm10		; AES: round 1
-    vaesenc     zmm23, zmm23, zmm10		; AES: round 1
-    vaesenc     zmm24, zmm24, zmm10		; AES: round 1
-    vaesenc     zmm25, zmm25, zmm10		; AES: round 1
-    vaesenc     zmm26, zmm26, zmm10		; AES: round 1
-    vaesenc     zmm27, zmm27, zmm10		; AES: round 1
-    vaesenc     zmm20, zmm20, zmm11		; AES: round 2
-    vaesenc     zmm21, zmm21, zmm11		; AES: round 2
-    vaesenc     zmm22, zmm22, zmm11		; AES: round 2
-    vaesenc     zmm23, zmm23, zmm11		; AES: round 2
-    vaesenc     zmm24, zmm24, zmm11		; AES: round 2
-    vaesenc     zmm25, zmm25, zmm11		; AES: round 2
-    vaesenc     zmm26, zmm26, zmm11		; AES: round 2
-    vaesenc     zmm27, zmm27, zmm11		; AES: round 2
-    vaesenc     zmm20, zmm20, zmm12		; AES: round 3
-    vaesenc     zmm21, zmm21, zmm12		; AES: round 3
-    vaesenc     zmm22, zmm22, zmm12		; AES: round 3
-    vaesenc     zmm23, zmm23, zmm12		; AES: round 3
-    vaesenc     zmm24, zmm24, zmm12		; AES: round 3
-    vaesenc     zmm25, zmm25, zmm12		; AES: round 3
-    vaesenc     zmm26, zmm26, zmm12		; AES: round 3
-    vaesenc     zmm27, zmm27, zmm12		; AES: round 3
-    vaesenc     zmm20, zmm20, zmm13		; AES: round 4
-    vaesenc     zmm21, zmm21, zmm13		; AES: round 4
-    vaesenc     zmm22, zmm22, zmm13		; AES: round 4
-    vaesenc     zmm23, zmm23, zmm13		; AES: round 4
-    vaesenc     zmm24, zmm24, zmm13		; AES: round 4
-    vaesenc     zmm25, zmm25, zmm13		; AES: round 4
-    vaesenc     zmm26, zmm26, zmm13		; AES: round 4
-    vaesenc     zmm27, zmm27, zmm13		; AES: round 4
-    vaesenc     zmm20, zmm20, zmm14		; AES: round 5
-    vaesenc     zmm21, zmm21, zmm14		; AES: round 5
-    vaesenc     zmm22, zmm22, zmm14		; AES: round 5
-    vaesenc     zmm23, zmm23, zmm14		; AES: round 5
-    vaesenc     zmm24, zmm24, zmm14		; AES: round 5
-    vaesenc     zmm25, zmm25, zmm14		; AES: round 5
-    vaesenc     zmm26, zmm26, zmm14		; AES: round 5
-    vaesenc     zmm27, zmm27, zmm14		; AES: round 5
-    vaesenc     zmm20, zmm20, zmm15		; AES: round 6
-    vaesenc     zmm21, zmm21, zmm15		; AES: round 6
-    vaesenc     zmm22, zmm22, zmm15		; AES: round 6
-    vaesenc     zmm23, zmm23, zmm15		; AES: round 6
-    vaesenc     zmm24, zmm24, zmm15		; AES: round 6
-    vaesenc     zmm25, zmm25, zmm15		; AES: round 6
-    vaesenc     zmm26, zmm26, zmm15		; AES: round 6
-    vaesenc     zmm27, zmm27, zmm15		; AES: round 6
-    vaesenc     zmm20, zmm20, zmm16		; AES: round 7
-    vaesenc     zmm21, zmm21, zmm16		; AES: round 7
-    vaesenc     zmm22, zmm22, zmm16		; AES: round 7
-    vaesenc     zmm23, zmm23, zmm16		; AES: round 7
-    vaesenc     zmm24, zmm24, zmm16		; AES: round 7
-    vaesenc     zmm25, zmm25, zmm16		; AES: round 7
-    vaesenc     zmm26, zmm26, zmm16		; AES: round 7
-    vaesenc     zmm27, zmm27, zmm16		; AES: round 7
-    vaesenc     zmm20, zmm20, zmm17		; AES: round 8
-    vaesenc     zmm21, zmm21, zmm17		; AES: round 8
-    vaesenc     zmm22, zmm22, zmm17		; AES: round 8
-    vaesenc     zmm23, zmm23, zmm17		; AES: round 8
-    vaesenc     zmm24, zmm24, zmm17		; AES: round 8
-    vaesenc     zmm25, zmm25, zmm17		; AES: round 8
-    vaesenc     zmm26, zmm26, zmm17		; AES: round 8
-    vaesenc     zmm27, zmm27, zmm17		; AES: round 8
-    vaesenc     zmm20, zmm20, zmm18		; AES: round 9
-    vaesenc     zmm21, zmm21, zmm18		; AES: round 9
-    vaesenc     zmm22, zmm22, zmm18		; AES: round 9
-    vaesenc     zmm23, zmm23, zmm18		; AES: round 9
-    vaesenc     zmm24, zmm24, zmm18		; AES: round 9
-    vaesenc     zmm25, zmm25, zmm18		; AES: round 9
-    vaesenc     zmm26, zmm26, zmm18		; AES: round 9
-    vaesenc     zmm27, zmm27, zmm18		; AES: round 9
-    vpxorq      zmm28, zmm19, [rdx]		; AES: k_Nr + text
-    vaesenclast zmm20, zmm20, zmm28		; AES: last round: the other text
-    vmovdqu64   [rcx], zmm20			; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 64]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm21, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 128]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm22, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 192]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm23, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 192], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 256]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm24, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 256], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 320]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm25, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 320], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 384]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm26, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 384], zmm20		; AES: written
-    vpxorq      zmm20, zmm19, [rdx + 448]	; AES: k_Nr + text
-    vaesenclast zmm20, zmm27, zmm20		; AES: last round: the other text
-    vmovdqu64   [rcx + 448], zmm20		; AES: written
-    add         rdx, 512			; next group
+    vpshufb     zmm20, zmm29, zmm8                  ; AES: counter block
+    vpaddd      zmm21, zmm29, zmm6                  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm8                  ; AES: counter block
+    vpaddd      zmm22, zmm29, zmm7                  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm8                  ; AES: counter block
+    vpaddd      zmm23, zmm29, zmm0                  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm8                  ; AES: counter block
+    vpaddd      zmm24, zmm29, zmm1                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm8                  ; AES: counter block
+    vpaddd      zmm25, zmm29, zmm2                  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm8                  ; AES: counter block
+    vpaddd      zmm26, zmm29, zmm3                  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm8                  ; AES: counter block
+    vpaddd      zmm27, zmm29, zmm4                  ; AES: 28 blocks ahead
+    vpshufb     zmm27, zmm27, zmm8                  ; AES: counter block
+    vpaddd      zmm29, zmm29, zmm5                  ; AES: the next counters
+    vpxorq      zmm20, zmm20, zmm9                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm9                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm9                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm9                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm9                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm9                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm9                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm9                  ; AES: + k_0
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm12                 ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm13                 ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm14                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm15                 ; AES: round 6
+    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 6
+    vaesenc     zmm27, zmm27, zmm15                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm16                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 7
+    vaesenc     zmm27, zmm27, zmm16                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm17                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm17                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm17                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm17                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm17                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm17                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm17                 ; AES: round 8
+    vaesenc     zmm27, zmm27, zmm17                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm18                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm18                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm18                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm18                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm18                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm18                 ; AES: round 9
+    vaesenc     zmm26, zmm26, zmm18                 ; AES: round 9
+    vaesenc     zmm27, zmm27, zmm18                 ; AES: round 9
+    vpxorq      zmm28, zmm19, [rdx]                 ; AES: k_Nr + text
+    vaesenclast zmm20, zmm20, zmm28                 ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm20                        ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 64]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm20                   ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 128]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm22, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm20                  ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 192]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm23, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm20                  ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 256]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm20                  ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 320]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm25, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 320], zmm20                  ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 384]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm26, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm20                  ; AES: written
+    vpxorq      zmm20, zmm19, [rdx + 448]           ; AES: k_Nr + text
+    vaesenclast zmm20, zmm27, zmm20                 ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm20                  ; AES: written
+    add         rdx, 512                            ; next group
     add         rcx, 512
     sub         r8, 512
     cmp         r8, 512
     jae         .group
 .after_group:
 .rest:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .written
     cmp         r8, 256
     jb          .under_4
-    vpshufb     zmm2, zmm29, zmm8		; AES: counter block
-    vpaddd      zmm3, zmm29, zmm6		; AES: 4 blocks ahead
-    vpshufb     zmm3, zmm3, zmm8		; AES: counter block
-    vpaddd      zmm4, zmm29, zmm7		; AES: 8 blocks ahead
-    vpshufb     zmm4, zmm4, zmm8		; AES: counter block
-    vpaddd      zmm0, zmm29, zmm0		; AES: 12 blocks ahead
-    vpshufb     zmm0, zmm0, zmm8		; AES: counter block
-    vpaddd      zmm29, zmm29, zmm1		; AES: the next counters
-    vpxorq      zmm1, zmm2, zmm9		; AES: + k_0
-    vpxorq      zmm2, zmm3, zmm9		; AES: + k_0
-    vpxorq      zmm3, zmm4, zmm9		; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm9		; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm10		; AES: round 1
-    vaesenc     zmm2, zmm2, zmm10		; AES: round 1
-    vaesenc     zmm3, zmm3, zmm10		; AES: round 1
-    vaesenc     zmm0, zmm0, zmm10		; AES: round 1
-    vaesenc     zmm1, zmm1, zmm11		; AES: round 2
-    vaesenc     zmm2, zmm2, zmm11		; AES: round 2
-    vaesenc     zmm3, zmm3, zmm11		; AES: round 2
-    vaesenc     zmm0, zmm0, zmm11		; AES: round 2
-    vaesenc     zmm1, zmm1, zmm12		; AES: round 3
-    vaesenc     zmm2, zmm2, zmm12		; AES: round 3
-    vaesenc     zmm3, zmm3, zmm12		; AES: round 3
-    vaesenc     zmm0, zmm0, zmm12		; AES: round 3
-    vaesenc     zmm1, zmm1, zmm13		; AES: round 4
-    vaesenc     zmm2, zmm2, zmm13		; AES: round 4
-    vaesenc     zmm3, zmm3, zmm13		; AES: round 4
-    vaesenc     zmm0, zmm0, zmm13		; AES: round 4
-    vaesenc     zmm1, zmm1, zmm14		; AES: round 5
-    vaesenc     zmm2, zmm2, zmm14		; AES: round 5
-    vaesenc     zmm3, zmm3, zmm14		; AES: round 5
-    vaesenc     zmm0, zmm0, zmm14		; AES: round 5
-    vaesenc     zmm1, zmm1, zmm15		; AES: round 6
-    vaesenc     zmm2, zmm2, zmm15		; AES: round 6
-    vaesenc     zmm3, zmm3, zmm15		; AES: round 6
-    vaesenc     zmm0, zmm0, zmm15		; AES: round 6
-    vaesenc     zmm1, zmm1, zmm16		; AES: round 7
-    vaesenc     zmm2, zmm2, zmm16		; AES: round 7
-    vaesenc     zmm3, zmm3, zmm16		; AES: round 7
-    vaesenc     zmm0, zmm0, zmm16		; AES: round 7
-    vaesenc     zmm1, zmm1, zmm17		; AES: round 8
-    vaesenc     zmm2, zmm2, zmm17		; AES: round 8
-    vaesenc     zmm3, zmm3, zmm17		; AES: round 8
-    vaesenc     zmm0, zmm0, zmm17		; AES: round 8
-    vaesenc     zmm1, zmm1, zmm18		; AES: round 9
-    vaesenc     zmm2, zmm2, zmm18		; AES: round 9
-    vaesenc     zmm3, zmm3, zmm18		; AES: round 9
-    vaesenc     zmm0, zmm0, zmm18		; AES: round 9
-    vpxorq      zmm4, zmm19, [rdx]		; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm4		; AES: last round: the other text
-    vmovdqu64   [rcx], zmm1			; AES: written
-    vpxorq      zmm1, zmm19, [rdx + 64]		; AES: k_Nr + text
-    vaesenclast zmm1, zmm2, zmm1		; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm1		; AES: written
-    vpxorq      zmm1, zmm19, [rdx + 128]	; AES: k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1		; AES: last round: the other text
-    vmovdqu64   [rcx + 128], zmm1		; AES: written
-    vpxorq      zmm1, zmm19, [rdx + 192]	; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm1		; AES: last round: the other text
-    vmovdqu64   [rcx + 192], zmm0		; AES: written
+    vpshufb     zmm2, zmm29, zmm8                   ; AES: counter block
+    vpaddd      zmm3, zmm29, zmm6                   ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm8                    ; AES: counter block
+    vpaddd      zmm4, zmm29, zmm7                   ; AES: 8 blocks ahead
+    vpshufb     zmm4, zmm4, zmm8                    ; AES: counter block
+    vpaddd      zmm0, zmm29, zmm0                   ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm8                    ; AES: counter block
+    vpaddd      zmm29, zmm29, zmm1                  ; AES: the next counters
+    vpxorq      zmm1, zmm2, zmm9                    ; AES: + k_0
+    vpxorq      zmm2, zmm3, zmm9                    ; AES: + k_0
+    vpxorq      zmm3, zmm4, zmm9                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm15                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm16                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm17                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm17                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm18                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 9
+    vpxorq      zmm4, zmm19, [rdx]                  ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm19, [rdx + 64]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm19, [rdx + 128]            ; AES: k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm19, [rdx + 192]            ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm0                   ; AES: written
     add         rdx, 256
     add         rcx, 256
     sub         r8, 256
 .under_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .under_2
-    vpshufb     zmm0, zmm29, zmm8		; AES: counter block
-    vpaddd      zmm1, zmm29, zmm6		; AES: 4 blocks ahead
-    vpshufb     zmm1, zmm1, zmm8		; AES: counter block
-    vpaddd      zmm29, zmm29, zmm7		; AES: the next counters
-    vpxorq      zmm0, zmm0, zmm9		; AES: + k_0
-    vpxorq      zmm1, zmm1, zmm9		; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm10		; AES: round 1
-    vaesenc     zmm1, zmm1, zmm10		; AES: round 1
-    vaesenc     zmm0, zmm0, zmm11		; AES: round 2
-    vaesenc     zmm1, zmm1, zmm11		; AES: round 2
-    vaesenc     zmm0, zmm0, zmm12		; AES: round 3
-    vaesenc     zmm1, zmm1, zmm12		; AES: round 3
-    vaesenc     zmm0, zmm0, zmm13		; AES: round 4
-    vaesenc     zmm1, zmm1, zmm13		; AES: round 4
-    vaesenc     zmm0, zmm0, zmm14		; AES: round 5
-    vaesenc     zmm1, zmm1, zmm14		; AES: round 5
-    vaesenc     zmm0, zmm0, zmm15		; AES: round 6
-    vaesenc     zmm1, zmm1, zmm15		; AES: round 6
-    vaesenc     zmm0, zmm0, zmm16		; AES: round 7
-    vaesenc     zmm1, zmm1, zmm16		; AES: round 7
-    vaesenc     zmm0, zmm0, zmm17		; AES: round 8
-    vaesenc     zmm1, zmm1, zmm17		; AES: round 8
-    vaesenc     zmm0, zmm0, zmm18		; AES: round 9
-    vaesenc     zmm1, zmm1, zmm18		; AES: round 9
-    vpxorq      zmm2, zmm19, [rdx]		; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2		; AES: last round: the other text
-    vmovdqu64   [rcx], zmm0			; AES: written
-    vpxorq      zmm0, zmm19, [rdx + 64]		; AES: k_Nr + text
-    vaesenclast zmm0, zmm1, zmm0		; AES: last round: the other text
-    vmovdqu64   [rcx + 64], zmm0		; AES: written
+    vpshufb     zmm0, zmm29, zmm8                   ; AES: counter block
+    vpaddd      zmm1, zmm29, zmm6                   ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm1, zmm8                    ; AES: counter block
+    vpaddd      zmm29, zmm29, zmm7                  ; AES: the next counters
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 9
+    vpxorq      zmm2, zmm19, [rdx]                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm0                         ; AES: written
+    vpxorq      zmm0, zmm19, [rdx + 64]             ; AES: k_Nr + text
+    vaesenclast zmm0, zmm1, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm0                    ; AES: written
     add         rdx, 0x80
     add         rcx, 0x80
     sub         r8, 0x80
 .under_2:
     cmp         r8, 0x40
     jb          .under_1
-    vpshufb     zmm0, zmm29, zmm8		; AES: counter block
-    vpaddd      zmm29, zmm29, zmm6		; AES: the next counters
-    vpxorq      zmm0, zmm0, zmm9		; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm10		; AES: round 1
-    vaesenc     zmm0, zmm0, zmm11		; AES: round 2
-    vaesenc     zmm0, zmm0, zmm12		; AES: round 3
-    vaesenc     zmm0, zmm0, zmm13		; AES: round 4
-    vaesenc     zmm0, zmm0, zmm14		; AES: round 5
-    vaesenc     zmm0, zmm0, zmm15		; AES: round 6
-    vaesenc     zmm0, zmm0, zmm16		; AES: round 7
-    vaesenc     zmm0, zmm0, zmm17		; AES: round 8
-    vaesenc     zmm0, zmm0, zmm18		; AES: round 9
-    vpxorq      zmm1, zmm19, [rdx]		; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm1		; AES: last round: the other text
-    vmovdqu64   [rcx], zmm0			; AES: written
+    vpshufb     zmm0, zmm29, zmm8                   ; AES: counter block
+    vpaddd      zmm29, zmm29, zmm6                  ; AES: the next counters
+    vpxorq      zmm0, zmm0, zmm9                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm17                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 9
+    vpxorq      zmm1, zmm19, [rdx]                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm0                         ; AES: written
     add         rdx, 0x40
     add         rcx, 0x40
     sub         r8, 0x40
 .under_1:
     cmp         r8, 0x00
     je          .written
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    sub         rax, r8				; AES
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    sub         rax, r8                             ; AES
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x31
-    jae         .given_longest			; AES
+    jae         .given_longest                      ; AES
     cmp         r8, 0x21
-    jb          .given_under_33			; AES
-    vmovdqu64   ymm0, [rdx]			; AES: whole blocks
-    vmovdqu64   xmm1, [rdx + r8 - 16]		; AES: the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 64]		; AES: those of the last block, zero-padded
-    vinserti64x2 zmm0, zmm0, xmm1, 0x02		; AES: with them
-    jmp         .given_done			; AES
+    jb          .given_under_33                     ; AES
+    vmovdqu64   ymm0, [rdx]                         ; AES: whole blocks
+    vmovdqu64   xmm1, [rdx + r8 - 16]               ; AES: the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 64]              ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; AES: with them
+    jmp         .given_done                         ; AES
 .given_under_33:
     cmp         r8, 0x11
-    jb          .given_under_17			; AES
-    vmovdqu64   xmm0, [rdx]			; AES: whole blocks
-    vmovdqu64   xmm1, [rdx + r8 - 16]		; AES: the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 48]		; AES: those of the last block, zero-padded
-    vinserti64x2 ymm0, ymm0, xmm1, 0x01		; AES: with them
-    jmp         .given_done			; AES
+    jb          .given_under_17                     ; AES
+    vmovdqu64   xmm0, [rdx]                         ; AES: whole blocks
+    vmovdqu64   xmm1, [rdx + r8 - 16]               ; AES: the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; AES: with them
+    jmp         .given_done                         ; AES
 .given_under_17:
     cmp         r8, 0x10
-    jb          .given_under_16			; AES
-    vmovdqu64   xmm0, [rdx]			; AES: whole blocks
-    jmp         .given_done			; AES
+    jb          .given_under_16                     ; AES
+    vmovdqu64   xmm0, [rdx]                         ; AES: whole blocks
+    jmp         .given_done                         ; AES
 .given_under_16:
     cmp         r8, 0x08
-    jb          .given_under_8			; AES
-    vmovq       xmm0, [rdx]			; AES: the first bytes
-    vmovq       xmm1, [rdx + r8 - 8]		; AES: the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; AES: in their places
-    vporq       xmm0, xmm0, xmm1		; AES: zero-padded
-    jmp         .given_done			; AES
+    jb          .given_under_8                      ; AES
+    vmovq       xmm0, [rdx]                         ; AES: the first bytes
+    vmovq       xmm1, [rdx + r8 - 8]                ; AES: the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; AES: in their places
+    vporq       xmm0, xmm0, xmm1                    ; AES: zero-padded
+    jmp         .given_done                         ; AES
 .given_under_8:
     cmp         r8, 0x04
-    jb          .given_under_4			; AES
-    vmovd       xmm0, [rdx]			; AES: the first bytes
-    vmovd       xmm1, [rdx + r8 - 4]		; AES: the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; AES: in their places
-    vporq       xmm0, xmm0, xmm1		; AES: zero-padded
-    jmp         .given_done			; AES
+    jb          .given_under_4                      ; AES
+    vmovd       xmm0, [rdx]                         ; AES: the first bytes
+    vmovd       xmm1, [rdx + r8 - 4]                ; AES: the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; AES: in their places
+    vporq       xmm0, xmm0, xmm1                    ; AES: zero-padded
+    jmp         .given_done                         ; AES
 .given_under_4:
-    movzx       edi, byte [rdx]			; AES: byte 0
-    vmovq       xmm0, rdi			; AES
-    mov         edi, 0x00			; AES: no byte stays
+    movzx       edi, byte [rdx]                     ; AES: byte 0
+    vmovq       xmm0, rdi                           ; AES
+    mov         edi, 0x00                           ; AES: no byte stays
     mov         rdi, r8
-    shr         rdi, 0x01			; AES
-    movzx       edi, byte [rdx + rdi]		; AES: byte n >> 1
-    vmovq       xmm1, rdi			; AES
-    mov         edi, 0x00			; AES: no byte stays
-    vpslldq     xmm1, xmm1, 0x01		; AES
-    vporq       xmm0, xmm0, xmm1		; AES
-    movzx       edx, byte [rdx + r8 - 1]	; AES: the last byte
-    vmovq       xmm1, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    vpslldq     xmm1, xmm1, 0x02		; AES
-    vporq       xmm0, xmm0, xmm1		; AES
-    vpandq      xmm0, xmm0, [rax + 112]		; AES: zero-padded
-    jmp         .given_done			; AES
+    shr         rdi, 0x01                           ; AES
+    movzx       edi, byte [rdx + rdi]               ; AES: byte n >> 1
+    vmovq       xmm1, rdi                           ; AES
+    mov         edi, 0x00                           ; AES: no byte stays
+    vpslldq     xmm1, xmm1, 0x01                    ; AES
+    vporq       xmm0, xmm0, xmm1                    ; AES
+    movzx       edx, byte [rdx + r8 - 1]            ; AES: the last byte
+    vmovq       xmm1, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    vpslldq     xmm1, xmm1, 0x02                    ; AES
+    vporq       xmm0, xmm0, xmm1                    ; AES
+    vpandq      xmm0, xmm0, [rax + 112]             ; AES: zero-padded
+    jmp         .given_done                         ; AES
 .given_longest:
-    vmovdqu64   ymm0, [rdx]			; AES: whole blocks
-    vinserti64x2 zmm0, zmm0, [rdx + 32], 0x02	; AES: and the third
-    vmovdqu64   xmm1, [rdx + r8 - 16]		; AES: the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 80]		; AES: those of the last block, zero-padded
-    vinserti64x2 zmm0, zmm0, xmm1, 0x03		; AES: with them
+    vmovdqu64   ymm0, [rdx]                         ; AES: whole blocks
+    vinserti64x2 zmm0, zmm0, [rdx + 32], 0x02       ; AES: and the third
+    vmovdqu64   xmm1, [rdx + r8 - 16]               ; AES: the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 80]              ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x03             ; AES: with them
 .given_done:
-    vpshufb     zmm1, zmm29, zmm8		; AES: counter block
-    vpxorq      zmm1, zmm1, zmm9		; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm10		; AES: round 1
-    vaesenc     zmm1, zmm1, zmm11		; AES: round 2
-    vaesenc     zmm1, zmm1, zmm12		; AES: round 3
-    vaesenc     zmm1, zmm1, zmm13		; AES: round 4
-    vaesenc     zmm1, zmm1, zmm14		; AES: round 5
-    vaesenc     zmm1, zmm1, zmm15		; AES: round 6
-    vaesenc     zmm1, zmm1, zmm16		; AES: round 7
-    vaesenc     zmm1, zmm1, zmm17		; AES: round 8
-    vaesenc     zmm1, zmm1, zmm18		; AES: round 9
-    vpxorq      zmm0, zmm19, zmm0		; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm0		; AES: last round: the other text
+    vpshufb     zmm1, zmm29, zmm8                   ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm9                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm16                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm17                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm18                   ; AES: round 9
+    vpxorq      zmm0, zmm19, zmm0                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm0                    ; AES: last round: the other text
     cmp         r8, 0x31
-    jae         .written_longest		; AES
+    jae         .written_longest                    ; AES
     cmp         r8, 0x21
-    jb          .written_under_33		; AES
-    vmovdqu64   [rcx], ymm1			; AES: written
-    vextracti64x2 xmm0, zmm1, 0x01		; AES
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vextracti64x2 xmm1, zmm1, 0x02		; AES
-    vpxorq      xmm1, xmm1, xmm0		; AES: what the end differs by
-    vpshufb     xmm1, xmm1, [rax + r8 - 32]	; AES: at the end
-    vpshufb     xmm0, xmm0, [rax + r8 + 144]	; AES: in front
-    vpxorq      xmm0, xmm0, xmm1		; AES: the last 16 bytes
-    vmovdqu64   [rcx + r8 - 16], xmm0		; AES: written
-    jmp         .written_done			; AES
+    jb          .written_under_33                   ; AES
+    vmovdqu64   [rcx], ymm1                         ; AES: written
+    vextracti64x2 xmm0, zmm1, 0x01                  ; AES
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vextracti64x2 xmm1, zmm1, 0x02                  ; AES
+    vpxorq      xmm1, xmm1, xmm0                    ; AES: what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r8 - 32]         ; AES: at the end
+    vpshufb     xmm0, xmm0, [rax + r8 + 144]        ; AES: in front
+    vpxorq      xmm0, xmm0, xmm1                    ; AES: the last 16 bytes
+    vmovdqu64   [rcx + r8 - 16], xmm0               ; AES: written
+    jmp         .written_done                       ; AES
 .written_under_33:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
-    jb          .written_under_17		; AES
-    vmovdqu64   [rcx], xmm1			; AES: written
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vextracti64x2 xmm0, zmm1, 0x01		; AES
-    vpxorq      xmm0, xmm0, xmm1		; AES: what the end differs by
-    vpshufb     xmm0, xmm0, [rax + r8 - 16]	; AES: at the end
-    vpshufb     xmm1, xmm1, [rax + r8 + 160]	; AES: in front
-    vpxorq      xmm0, xmm1, xmm0		; AES: the last 16 bytes
-    vmovdqu64   [rcx + r8 - 16], xmm0		; AES: written
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .written_done			; AES
+    jb          .written_under_17                   ; AES
+    vmovdqu64   [rcx], xmm1                         ; AES: written
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vextracti64x2 xmm0, zmm1, 0x01                  ; AES
+    vpxorq      xmm0, xmm0, xmm1                    ; AES: what the end differs by
+    vpshufb     xmm0, xmm0, [rax + r8 - 16]         ; AES: at the end
+    vpshufb     xmm1, xmm1, [rax + r8 + 160]        ; AES: in front
+    vpxorq      xmm0, xmm1, xmm0                    ; AES: the last 16 bytes
+    vmovdqu64   [rcx + r8 - 16], xmm0               ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
 .written_under_17:
     cmp         r8, 0x10
-    jb          .written_under_16		; AES
-    vmovdqu64   [rcx], xmm1			; AES: written
-    jmp         .written_done			; AES
+    jb          .written_under_16                   ; AES
+    vmovdqu64   [rcx], xmm1                         ; AES: written
+    jmp         .written_done                       ; AES
 .written_under_16:
     cmp         r8, 0x08
-    jb          .written_under_8		; AES
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vpextrq     [rcx], xmm1, 0x00		; AES: the first bytes
-    vpshufb     xmm0, xmm1, [rax + r8 + 8]	; AES: the last bytes
-    vpextrq     [rcx + r8 - 8], xmm0, 0x00	; AES: the last bytes
-    jmp         .written_done			; AES
+    jb          .written_under_8                    ; AES
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vpextrq     [rcx], xmm1, 0x00                   ; AES: the first bytes
+    vpshufb     xmm0, xmm1, [rax + r8 + 8]          ; AES: the last bytes
+    vpextrq     [rcx + r8 - 8], xmm0, 0x00          ; AES: the last bytes
+    jmp         .written_done                       ; AES
 .written_under_8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
-    jb          .written_under_4		; AES
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vmovd       [rcx], xmm1			; AES: the first bytes
-    vpshufb     xmm0, xmm1, [rax + r8 + 12]	; AES: the last bytes
-    vmovd       [rcx + r8 - 4], xmm0		; AES: the last bytes
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .written_done			; AES
+    jb          .written_under_4                    ; AES
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vmovd       [rcx], xmm1                         ; AES: the first bytes
+    vpshufb     xmm0, xmm1, [rax + r8 + 12]         ; AES: the last bytes
+    vmovd       [rcx + r8 - 4], xmm0                ; AES: the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
 .written_under_4:
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vpextrb     byte [rcx], xmm1, 0x00		; AES: the first bytes
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vpextrb     byte [rcx], xmm1, 0x00              ; AES: the first bytes
     mov         rdx, r8
-    shr         rdx, 0x01			; AES
-    vpshufb     xmm0, xmm1, [rax + rdx + 16]	; AES
-    vpextrb     byte [rcx + rdx], xmm0, 0x00	; AES: byte n >> 1
-    vpshufb     xmm0, xmm1, [rax + r8 + 15]	; AES: the last bytes
-    vpextrb     byte [rcx + r8 - 1], xmm0, 0x00	; AES: the last bytes
-    jmp         .written_done			; AES
+    shr         rdx, 0x01                           ; AES
+    vpshufb     xmm0, xmm1, [rax + rdx + 16]        ; AES
+    vpextrb     byte [rcx + rdx], xmm0, 0x00        ; AES: byte n >> 1
+    vpshufb     xmm0, xmm1, [rax + r8 + 15]         ; AES: the last bytes
+    vpextrb     byte [rcx + r8 - 1], xmm0, 0x00     ; AES: the last bytes
+    jmp         .written_done                       ; AES
 .written_longest:
-    vextracti64x2 xmm0, zmm1, 0x02		; AES
-    vmovdqu64   [rcx], ymm1			; AES: written
-    vmovdqu64   [rcx + 32], xmm0		; AES: written
-    lea         rax, [rel ctr128_avx512_x32_bytes]	; AES
-    vextracti64x2 xmm1, zmm1, 0x03		; AES
-    vpxorq      xmm1, xmm1, xmm0		; AES: what the end differs by
-    vpshufb     xmm1, xmm1, [rax + r8 - 48]	; AES: at the end
-    vpshufb     xmm0, xmm0, [rax + r8 + 128]	; AES: in front
-    vpxorq      xmm0, xmm0, xmm1		; AES: the last 16 bytes
-    vmovdqu64   [rcx + r8 - 16], xmm0		; AES: written
+    vextracti64x2 xmm0, zmm1, 0x02                  ; AES
+    vmovdqu64   [rcx], ymm1                         ; AES: written
+    vmovdqu64   [rcx + 32], xmm0                    ; AES: written
+    lea         rax, [rel ctr128_avx512_x32_bytes]  ; AES
+    vextracti64x2 xmm1, zmm1, 0x03                  ; AES
+    vpxorq      xmm1, xmm1, xmm0                    ; AES: what the end differs by
+    vpshufb     xmm1, xmm1, [rax + r8 - 48]         ; AES: at the end
+    vpshufb     xmm0, xmm0, [rax + r8 + 128]        ; AES: in front
+    vpxorq      xmm0, xmm0, xmm1                    ; AES: the last 16 bytes
+    vmovdqu64   [rcx + r8 - 16], xmm0               ; AES: written
 .written_done:
-    add         r8, 0x0f			; AES
-    shr         r8, 0x04			; AES: blocks, the partial one too
-    vmovq       xmm0, r8			; AES
-    vpaddd      zmm29, zmm29, zmm0		; AES: blocks done
+    add         r8, 0x0f                            ; AES
+    shr         r8, 0x04                            ; AES: blocks, the partial one too
+    vmovq       xmm0, r8                            ; AES
+    vpaddd      zmm29, zmm29, zmm0                  ; AES: blocks done
 .written:
-    vpshufb     xmm0, xmm29, xmm8		; counter block
-    vmovdqu64   [rsi], xmm0			; counter block
+    vpshufb     xmm0, xmm29, xmm8                   ; counter block
+    vmovdqu64   [rsi], xmm0                         ; counter block
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

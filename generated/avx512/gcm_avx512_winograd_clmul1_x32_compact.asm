@@ -85,67 +85,67 @@ global gcm_avx512_winograd_clmul1_x32_compact_init:function (gcm_avx512_winograd
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_init:
     endbr64
-    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_rotated_word_3]	; rotated_word_3
-    vmovdqu64   xmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_word_3]	; word_3
-    vpxorq      xmm2, xmm2, xmm2		; keys past H^1
-    vmovdqu64   [rdi + 576], zmm2		; zeros
-    vmovdqu64   [rdi + 1216], zmm2		; zeros
+    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_rotated_word_3]  ; rotated_word_3
+    vmovdqu64   xmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_word_3]  ; word_3
+    vpxorq      xmm2, xmm2, xmm2                    ; keys past H^1
+    vmovdqu64   [rdi + 576], zmm2                   ; zeros
+    vmovdqu64   [rdi + 1216], zmm2                  ; zeros
     mov         r8, rdi
     lea         rax, [rel gcm_avx512_winograd_clmul1_x32_compact_rcons]
     mov         ecx, 0x00
-    vmovdqu64   xmm3, [rsi]			; k_0
+    vmovdqu64   xmm3, [rsi]                         ; k_0
     cmp         rdx, 0x18
     je          .middle
     cmp         rdx, 0x20
     jae         .longest
 .shortest:
     vshufi64x2  zmm1, zmm3, zmm3, 0x00
-    vmovdqu64   [r8 + 1856], zmm1		; k_i
+    vmovdqu64   [r8 + 1856], zmm1                   ; k_i
     add         r8, 0x40
-    vpshufb     xmm1, xmm3, xmm0		; RotWord
-    vaesenclast xmm1, xmm1, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm1, xmm3, xmm0                    ; RotWord
+    vaesenclast xmm1, xmm1, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm2, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm2		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm2                    ; w_i + w_(i-1)
     vpslldq     xmm2, xmm3, 0x08
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; the next words
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; the next words
     add         rcx, 0x10
     cmp         rcx, 0xa0
     jb          .shortest
 .after_shortest:
     jmp         .last
 .middle:
-    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_rotated_word_1]	; rotated_word_1
-    vmovdqu64   xmm2, [rsi + 8]			; words 2 … 5
-    vpsrldq     xmm5, xmm2, 0x08		; words 4 and 5
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_rotated_word_1]  ; rotated_word_1
+    vmovdqu64   xmm2, [rsi + 8]                     ; words 2 … 5
+    vpsrldq     xmm5, xmm2, 0x08                    ; words 4 and 5
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .two_steps:
     vshufi64x2  zmm2, zmm3, zmm3, 0x00
-    vmovdqu64   [r8 + 1856], zmm2		; k_i
-    vpshufb     xmm2, xmm5, xmm0		; RotWord
-    vaesenclast xmm2, xmm2, [rax + rcx]		; SubWord + Rcon
+    vmovdqu64   [r8 + 1856], zmm2                   ; k_i
+    vpshufb     xmm2, xmm5, xmm0                    ; RotWord
+    vaesenclast xmm2, xmm2, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm4, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm4		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm3, 0x08
-    vpternlogq  xmm3, xmm4, xmm2, 0x96		; the next words
-    vpunpcklqdq xmm2, xmm5, xmm3		; two words of either step
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; the next words
+    vpunpcklqdq xmm2, xmm5, xmm3                    ; two words of either step
     vshufi64x2  zmm2, zmm2, zmm2, 0x00
-    vmovdqu64   [r8 + 1920], zmm2		; k_i
-    vpshufb     xmm2, xmm3, xmm1		; w
+    vmovdqu64   [r8 + 1920], zmm2                   ; k_i
+    vpshufb     xmm2, xmm3, xmm1                    ; w
     vpslldq     xmm4, xmm5, 0x04
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; the next two words
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; the next two words
     vpshufd     xmm2, xmm3, 0x4e
-    vpunpcklqdq xmm2, xmm2, xmm5		; the last four words
+    vpunpcklqdq xmm2, xmm2, xmm5                    ; the last four words
     vshufi64x2  zmm2, zmm2, zmm2, 0x00
-    vmovdqu64   [r8 + 1984], zmm2		; k_i
-    vpshufb     xmm2, xmm5, xmm0		; RotWord
-    vaesenclast xmm2, xmm2, [rax + rcx + 16]	; SubWord + Rcon
+    vmovdqu64   [r8 + 1984], zmm2                   ; k_i
+    vpshufb     xmm2, xmm5, xmm0                    ; RotWord
+    vaesenclast xmm2, xmm2, [rax + rcx + 16]        ; SubWord + Rcon
     vpslldq     xmm4, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm4		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm3, 0x08
-    vpternlogq  xmm3, xmm4, xmm2, 0x96		; the next words
-    vpshufb     xmm2, xmm3, xmm1		; w
+    vpternlogq  xmm3, xmm4, xmm2, 0x96              ; the next words
+    vpshufb     xmm2, xmm3, xmm1                    ; w
     vpslldq     xmm4, xmm5, 0x04
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; the next two words
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; the next two words
     add         r8, 0xc0
     add         rcx, 0x20
     cmp         rcx, 0x80
@@ -153,178 +153,178 @@ gcm_avx512_winograd_clmul1_x32_compact_init:
 .after_two_steps:
     jmp         short .last
 .longest:
-    vmovdqu64   xmm2, [rsi + 16]		; k_1
+    vmovdqu64   xmm2, [rsi + 16]                    ; k_1
 .even_and_odd:
     vshufi64x2  zmm4, zmm3, zmm3, 0x00
-    vmovdqu64   [r8 + 1856], zmm4		; k_i
+    vmovdqu64   [r8 + 1856], zmm4                   ; k_i
     vshufi64x2  zmm4, zmm2, zmm2, 0x00
-    vmovdqu64   [r8 + 1920], zmm4		; k_i
+    vmovdqu64   [r8 + 1920], zmm4                   ; k_i
     add         r8, 0x80
-    vpshufb     xmm4, xmm2, xmm0		; RotWord
-    vaesenclast xmm4, xmm4, [rax + rcx]		; SubWord + Rcon
+    vpshufb     xmm4, xmm2, xmm0                    ; RotWord
+    vaesenclast xmm4, xmm4, [rax + rcx]             ; SubWord + Rcon
     vpslldq     xmm5, xmm3, 0x04
-    vpxorq      xmm3, xmm3, xmm5		; w_i + w_(i-1)
+    vpxorq      xmm3, xmm3, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm3, 0x08
-    vpternlogq  xmm3, xmm5, xmm4, 0x96		; the next words
-    vpshufb     xmm4, xmm3, xmm1		; w
+    vpternlogq  xmm3, xmm5, xmm4, 0x96              ; the next words
+    vpshufb     xmm4, xmm3, xmm1                    ; w
     vpxorq      xmm5, xmm5, xmm5
-    vaesenclast xmm4, xmm4, xmm5		; SubWord
+    vaesenclast xmm4, xmm4, xmm5                    ; SubWord
     vpslldq     xmm5, xmm2, 0x04
-    vpxorq      xmm2, xmm2, xmm5		; w_i + w_(i-1)
+    vpxorq      xmm2, xmm2, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm5, xmm2, 0x08
-    vpternlogq  xmm2, xmm5, xmm4, 0x96		; the next words
+    vpternlogq  xmm2, xmm5, xmm4, 0x96              ; the next words
     add         rcx, 0x10
     cmp         rcx, 0x70
     jb          .even_and_odd
 .after_even_and_odd:
 .last:
     vshufi64x2  zmm0, zmm3, zmm3, 0x00
-    vmovdqu64   [r8 + 1856], zmm0		; k_i
-    sub         r8, rdi				; place of k_Nr, from k_0
+    vmovdqu64   [r8 + 1856], zmm0                   ; k_i
+    sub         r8, rdi                             ; place of k_Nr, from k_0
     vmovq       xmm0, r8
-    vmovdqu64   [rdi + 2816], xmm0		; place of k_Nr
+    vmovdqu64   [rdi + 2816], xmm0                  ; place of k_Nr
     vpxorq      xmm0, xmm0, xmm0
-    vmovdqu64   xmm1, [rdi + 1856]		; k_0
-    vpxorq      xmm0, xmm0, xmm1		; + k_0
-    mov         eax, 0x40			; place of k_1, from k_0
-    vmovdqu64   xmm1, [rdi + rax + 1856]	; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu64   xmm1, [rdi + 1856]                  ; k_0
+    vpxorq      xmm0, xmm0, xmm1                    ; + k_0
+    mov         eax, 0x40                           ; place of k_1, from k_0
+    vmovdqu64   xmm1, [rdi + rax + 1856]            ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x40
 .H:
-    vmovdqu64   xmm1, [rdi + rax + 1856]	; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
-    vmovdqu64   xmm1, [rdi + rax + 1920]	; k_i
-    vaesenc     xmm0, xmm0, xmm1		; round i
+    vmovdqu64   xmm1, [rdi + rax + 1856]            ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
+    vmovdqu64   xmm1, [rdi + rax + 1920]            ; k_i
+    vaesenc     xmm0, xmm0, xmm1                    ; round i
     add         rax, 0x80
     cmp         r8, rax
     ja          .H
 .after_H:
-    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]	; fold_q
-    vmovdqu64   xmm2, [rdi + rax + 1856]	; k_i
-    vaesenclast xmm0, xmm0, xmm2		; H = E_K(0)
-    vpshufb     xmm0, xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; H
+    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]  ; fold_q
+    vmovdqu64   xmm2, [rdi + rax + 1856]            ; k_i
+    vaesenclast xmm0, xmm0, xmm2                    ; H = E_K(0)
+    vpshufb     xmm0, xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; H
     vpshufd     xmm2, xmm0, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm1		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm0, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm6, xmm5, xmm4, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm2, xmm6, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm0, xmm1, 0x10		; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm4, xmm0, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm4, xmm0, xmm3		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm3, xmm0, xmm3		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm5, xmm1, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm7, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpxorq      xmm4, xmm2, xmm4		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm3, xmm2, xmm3		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm7, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm3, xmm4, xmm6		; B_3 = B_2·B_1: LO += S
-    vpternlogq  xmm7, xmm6, xmm5, 0x96		; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm7, xmm4, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x10		; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm5, xmm2, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm4, xmm4, xmm5		; B_4 = B_2·B_2: fold B
-    vpunpcklqdq xmm5, xmm2, xmm4		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm4, xmm2, xmm4		; B_4 = B_2·B_2: C2
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm7, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm8, xmm6, xmm1, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm6, xmm6, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm6, xmm7, xmm8, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpxorq      xmm5, xmm2, xmm5		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm4, xmm2, xmm4		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm8, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm4, xmm5, xmm7		; B_4 = B_2·B_2: LO += S
-    vpternlogq  xmm8, xmm7, xmm6, 0x96		; B_4 = B_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm5, xmm4, xmm1, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm4, xmm8, xmm5, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm3, zmm4, xmm3, 0x01		; lane 1: B_3
-    vinserti64x2 zmm2, zmm3, xmm2, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm2, xmm0, 0x03		; lane 3: B_1
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm2, xmm2, xmm1                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm3, xmm0, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm0, xmm1, 0x10              ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm4, xmm0, xmm3                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm3, xmm0, xmm3                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm5, xmm1, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpxorq      xmm4, xmm2, xmm4                    ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm3, xmm2, xmm3                    ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: LO += S
+    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm3, xmm7, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x10              ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm5, xmm2, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: fold B
+    vpunpcklqdq xmm5, xmm2, xmm4                    ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: C2
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm6, xmm1, 0x10              ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm6, xmm6, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm6, xmm7, xmm8, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpxorq      xmm5, xmm2, xmm5                    ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpclmulqdq  xmm8, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm4, xmm5, xmm7                    ; B_4 = B_2·B_2: LO += S
+    vpternlogq  xmm8, xmm7, xmm6, 0x96              ; B_4 = B_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm5, xmm4, xmm1, 0x10              ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm4, xmm8, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm2, xmm0, 0x03             ; lane 3: B_1
     vshufi64x2  zmm2, zmm0, zmm0, 0x00
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10		; B0·Q'
-    vpshufd     zmm4, zmm2, 0x4e		; (B1, B0)
-    vpxorq      zmm3, zmm3, zmm4		; fold B
-    vpunpcklqdq zmm4, zmm2, zmm3		; C1
-    vpunpckhqdq zmm2, zmm2, zmm3		; C2
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm3, zmm1, 0x10		; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm3, zmm5, zmm6, 0x96		; RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; B0·Q'
+    vpshufd     zmm4, zmm2, 0x4e                    ; (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; fold B
+    vpunpcklqdq zmm4, zmm2, zmm3                    ; C1
+    vpunpckhqdq zmm2, zmm2, zmm3                    ; C2
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm3, zmm1, 0x10              ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm3, zmm5, zmm6, 0x96              ; RES = fold(LO) + HI
     vpxorq      xmm5, xmm5, xmm5
-    mov         eax, 0x09			; registers
+    mov         eax, 0x09                           ; registers
 .powers:
-    vpclmulqdq  zmm6, zmm0, zmm1, 0x10		; V_(i+1) = V_i·B_L: B0·Q'
-    vpshufd     zmm7, zmm0, 0x4e		; V_(i+1) = V_i·B_L: (B1, B0)
-    vpxorq      zmm6, zmm6, zmm7		; V_(i+1) = V_i·B_L: fold B
-    vpunpcklqdq zmm7, zmm0, zmm6		; V_(i+1) = V_i·B_L: C1
-    vpunpckhqdq zmm6, zmm0, zmm6		; V_(i+1) = V_i·B_L: C2
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10		; V_(i+1) = V_i·B_L: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10		; V_(i+1) = V_i·B_L: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm8, zmm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     zmm8, zmm8, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpternlogq  zmm8, zmm9, zmm10, 0x96		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 512], zmm7		; V_(i+1) = V_i·B_L: C1
-    vmovdqu64   [rdi + 1152], zmm6		; V_(i+1) = V_i·B_L: C2
+    vpclmulqdq  zmm6, zmm0, zmm1, 0x10              ; V_(i+1) = V_i·B_L: B0·Q'
+    vpshufd     zmm7, zmm0, 0x4e                    ; V_(i+1) = V_i·B_L: (B1, B0)
+    vpxorq      zmm6, zmm6, zmm7                    ; V_(i+1) = V_i·B_L: fold B
+    vpunpcklqdq zmm7, zmm0, zmm6                    ; V_(i+1) = V_i·B_L: C1
+    vpunpckhqdq zmm6, zmm0, zmm6                    ; V_(i+1) = V_i·B_L: C2
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; V_(i+1) = V_i·B_L: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; V_(i+1) = V_i·B_L: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm8, zmm1, 0x10             ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     zmm8, zmm8, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpternlogq  zmm8, zmm9, zmm10, 0x96             ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 512], zmm7                   ; V_(i+1) = V_i·B_L: C1
+    vmovdqu64   [rdi + 1152], zmm6                  ; V_(i+1) = V_i·B_L: C2
     vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm6, zmm8, 0x02		; V_(i+1) = V_i·B_L
-    vpxorq      zmm7, zmm8, zmm6		; V_(i+1) = V_i·B_L: terms of lower powers
+    valignq     zmm6, zmm6, zmm8, 0x02              ; V_(i+1) = V_i·B_L
+    vpxorq      zmm7, zmm8, zmm6                    ; V_(i+1) = V_i·B_L: terms of lower powers
     vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm6, zmm7, 0x04		; V_(i+1) = V_i·B_L
-    vpternlogq  zmm7, zmm6, zmm5, 0x96		; V_(i+1) = V_i·B_L: R_i
-    vmovdqa64   zmm5, zmm7			; V_(i+1) = V_i·B_L
-    vmovdqa64   zmm6, zmm5			; V_(i+1) = V_i·B_L
-    vshufi64x2  zmm5, zmm6, zmm6, 0x00		; V_(i+1) = V_i·B_L: R of the highest power
-    vmovdqu64   [rdi + 1792], zmm6		; V_(i+1) = V_i·B_L: R
-    vpxorq      zmm6, zmm0, zmm4		; V_(i+1) = V_i·B_L: T = A + C1
-    vpxorq      zmm7, zmm0, zmm2		; V_(i+1) = V_i·B_L: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10		; V_(i+1) = V_i·B_L: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; V_(i+1) = V_i·B_L: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; V_(i+1) = V_i·B_L: U0·U1
-    vpxorq      zmm6, zmm6, zmm0		; V_(i+1) = V_i·B_L: LO += S
-    vpternlogq  zmm7, zmm0, zmm3, 0x96		; V_(i+1) = V_i·B_L: HI minus the key terms
-    vpclmulqdq  zmm8, zmm6, zmm1, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    vpshufd     zmm0, zmm6, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    vpternlogq  zmm0, zmm7, zmm8, 0x96		; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    sub         rdi, 0x40			; V_(i+1) = V_i·B_L
-    sub         rax, 0x01			; V_(i+1) = V_i·B_L
+    valignq     zmm6, zmm6, zmm7, 0x04              ; V_(i+1) = V_i·B_L
+    vpternlogq  zmm7, zmm6, zmm5, 0x96              ; V_(i+1) = V_i·B_L: R_i
+    vmovdqa64   zmm5, zmm7                          ; V_(i+1) = V_i·B_L
+    vmovdqa64   zmm6, zmm5                          ; V_(i+1) = V_i·B_L
+    vshufi64x2  zmm5, zmm6, zmm6, 0x00              ; V_(i+1) = V_i·B_L: R of the highest power
+    vmovdqu64   [rdi + 1792], zmm6                  ; V_(i+1) = V_i·B_L: R
+    vpxorq      zmm6, zmm0, zmm4                    ; V_(i+1) = V_i·B_L: T = A + C1
+    vpxorq      zmm7, zmm0, zmm2                    ; V_(i+1) = V_i·B_L: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_(i+1) = V_i·B_L: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_(i+1) = V_i·B_L: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; V_(i+1) = V_i·B_L: U0·U1
+    vpxorq      zmm6, zmm6, zmm0                    ; V_(i+1) = V_i·B_L: LO += S
+    vpternlogq  zmm7, zmm0, zmm3, 0x96              ; V_(i+1) = V_i·B_L: HI minus the key terms
+    vpclmulqdq  zmm8, zmm6, zmm1, 0x10              ; V_(i+1) = V_i·B_L: LO0·Q'
+    vpshufd     zmm0, zmm6, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    vpternlogq  zmm0, zmm7, zmm8, 0x96              ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    sub         rdi, 0x40                           ; V_(i+1) = V_i·B_L
+    sub         rax, 0x01                           ; V_(i+1) = V_i·B_L
     cmp         rax, 0x01
-    jae         .powers				; V_(i+1) = V_i·B_L
+    jae         .powers                             ; V_(i+1) = V_i·B_L
 .after_powers:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -336,259 +336,259 @@ global gcm_avx512_winograd_clmul1_x32_compact_encrypt:function (gcm_avx512_winog
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    mov         eax, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    mov         eax, 0x01                           ; how it was entered
 .entered:
-    vmovdqu64   zmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]	; blocks_4
-    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; byte_swap
-    vmovdqu64   zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]	; fold_q
+    vmovdqu64   zmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; blocks_4
+    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; byte_swap
+    vmovdqu64   zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]  ; fold_q
     cmp         r9, 0x00
     je          .done
-    vmovdqu64   xmm3, [rdx]			; X, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm1		; X
-    vbroadcasti64x2 zmm4, [rsi]			; counter block
-    vpshufb     zmm4, zmm4, zmm1		; counter, last word first
-    vpaddd      zmm21, zmm4, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers]	; lane l is l blocks ahead
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm3, [rdx]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm1                    ; X
+    vbroadcasti64x2 zmm4, [rsi]                     ; counter block
+    vpshufb     zmm4, zmm4, zmm1                    ; counter, last word first
+    vpaddd      zmm21, zmm4, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 512
     jb          .rest
-    mov         r11, rcx			; what is hashed
-    mov         r10, rax			; whether nothing is hashed yet
+    mov         r11, rcx                            ; what is hashed
+    mov         r10, rax                            ; whether nothing is hashed yet
     cmp         rax, 0x00
     je          .turn
     mov         r11, r8
     jmp         .turn
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         r10d, 0x00
 .turn:
-    vpshufb     zmm4, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm5, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm6, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm7, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm8, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm9, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm10, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vpshufb     zmm11, zmm21, zmm1		; counter block
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vmovdqu64   zmm12, [rdi + 1856]		; k_0
-    vpxorq      zmm4, zmm4, zmm12		; + k_0
-    vpxorq      zmm5, zmm5, zmm12		; + k_0
-    vpxorq      zmm6, zmm6, zmm12		; + k_0
-    vpxorq      zmm7, zmm7, zmm12		; + k_0
-    vpxorq      zmm8, zmm8, zmm12		; + k_0
-    vpxorq      zmm9, zmm9, zmm12		; + k_0
-    vpxorq      zmm10, zmm10, zmm12		; + k_0
-    vpxorq      zmm11, zmm11, zmm12		; + k_0
+    vpshufb     zmm4, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm5, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm6, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm7, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm8, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm9, zmm21, zmm1                   ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm10, zmm21, zmm1                  ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vpshufb     zmm11, zmm21, zmm1                  ; counter block
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vmovdqu64   zmm12, [rdi + 1856]                 ; k_0
+    vpxorq      zmm4, zmm4, zmm12                   ; + k_0
+    vpxorq      zmm5, zmm5, zmm12                   ; + k_0
+    vpxorq      zmm6, zmm6, zmm12                   ; + k_0
+    vpxorq      zmm7, zmm7, zmm12                   ; + k_0
+    vpxorq      zmm8, zmm8, zmm12                   ; + k_0
+    vpxorq      zmm9, zmm9, zmm12                   ; + k_0
+    vpxorq      zmm10, zmm10, zmm12                 ; + k_0
+    vpxorq      zmm11, zmm11, zmm12                 ; + k_0
     vpxorq      xmm18, xmm18, xmm18
     vpxorq      xmm19, xmm19, xmm19
     vpxorq      xmm20, xmm20, xmm20
-    mov         ebx, 0x40			; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         ebx, 0x40                           ; place of k_1, from k_0
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    vmovdqu64   zmm12, [rdi + rbx + 1856]	; k_i
-    vaesenc     zmm4, zmm4, zmm12		; round i
-    vaesenc     zmm5, zmm5, zmm12		; round i
-    vaesenc     zmm6, zmm6, zmm12		; round i
-    vaesenc     zmm7, zmm7, zmm12		; round i
-    vaesenc     zmm8, zmm8, zmm12		; round i
-    vaesenc     zmm9, zmm9, zmm12		; round i
-    vaesenc     zmm10, zmm10, zmm12		; round i
-    vaesenc     zmm11, zmm11, zmm12		; round i
-    vmovdqu64   zmm12, [rdi + rbx + 1920]	; k_i
-    vaesenc     zmm4, zmm4, zmm12		; round i
-    vaesenc     zmm5, zmm5, zmm12		; round i
-    vaesenc     zmm6, zmm6, zmm12		; round i
-    vaesenc     zmm7, zmm7, zmm12		; round i
-    vaesenc     zmm8, zmm8, zmm12		; round i
-    vaesenc     zmm9, zmm9, zmm12		; round i
-    vaesenc     zmm10, zmm10, zmm12		; round i
-    vaesenc     zmm11, zmm11, zmm12		; round i
+    vmovdqu64   zmm12, [rdi + rbx + 1856]           ; k_i
+    vaesenc     zmm4, zmm4, zmm12                   ; round i
+    vaesenc     zmm5, zmm5, zmm12                   ; round i
+    vaesenc     zmm6, zmm6, zmm12                   ; round i
+    vaesenc     zmm7, zmm7, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
+    vmovdqu64   zmm12, [rdi + rbx + 1920]           ; k_i
+    vaesenc     zmm4, zmm4, zmm12                   ; round i
+    vaesenc     zmm5, zmm5, zmm12                   ; round i
+    vaesenc     zmm6, zmm6, zmm12                   ; round i
+    vaesenc     zmm7, zmm7, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
     cmp         r10, 0x01
     je          .cipher_alone
-    vmovdqu64   zmm12, [r11 + rbx + 64]		; C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm1		; C
-    vmovdqu64   zmm13, [r11 + rbx + 128]	; C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm1		; C
-    vpxorq      zmm14, zmm12, [rdi + rbx + 128]	; T = A + C1
-    vpxorq      zmm15, zmm12, [rdi + rbx + 768]	; U = A + C2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10	; A0·A1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; T0·T1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10	; U0·U1
-    vpxorq      zmm16, zmm13, [rdi + rbx + 192]	; T = A + C1
-    vpxorq      zmm17, zmm13, [rdi + rbx + 832]	; U = A + C2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10	; A0·A1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10	; T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10	; U0·U1
-    vpternlogq  zmm18, zmm12, zmm13, 0x96	; S += it
-    vpternlogq  zmm19, zmm14, zmm16, 0x96	; LO += it
-    vpternlogq  zmm20, zmm15, zmm17, 0x96	; HI += it
+    vmovdqu64   zmm12, [r11 + rbx + 64]             ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vmovdqu64   zmm13, [r11 + rbx + 128]            ; C, bytes as in memory
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpxorq      zmm14, zmm12, [rdi + rbx + 128]     ; T = A + C1
+    vpxorq      zmm15, zmm12, [rdi + rbx + 768]     ; U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; A0·A1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; T0·T1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; U0·U1
+    vpxorq      zmm16, zmm13, [rdi + rbx + 192]     ; T = A + C1
+    vpxorq      zmm17, zmm13, [rdi + rbx + 832]     ; U = A + C2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; T0·T1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; U0·U1
+    vpternlogq  zmm18, zmm12, zmm13, 0x96           ; S += it
+    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; LO += it
+    vpternlogq  zmm20, zmm15, zmm17, 0x96           ; HI += it
 .cipher_alone:
     add         rbx, 0x80
     cmp         rbx, 448
     jb          .pairs
 .after_pairs:
-    vmovdqu64   zmm12, [rdi + rbx + 1856]	; k_i
-    vaesenc     zmm4, zmm4, zmm12		; round i
-    vaesenc     zmm5, zmm5, zmm12		; round i
-    vaesenc     zmm6, zmm6, zmm12		; round i
-    vaesenc     zmm7, zmm7, zmm12		; round i
-    vaesenc     zmm8, zmm8, zmm12		; round i
-    vaesenc     zmm9, zmm9, zmm12		; round i
-    vaesenc     zmm10, zmm10, zmm12		; round i
-    vaesenc     zmm11, zmm11, zmm12		; round i
+    vmovdqu64   zmm12, [rdi + rbx + 1856]           ; k_i
+    vaesenc     zmm4, zmm4, zmm12                   ; round i
+    vaesenc     zmm5, zmm5, zmm12                   ; round i
+    vaesenc     zmm6, zmm6, zmm12                   ; round i
+    vaesenc     zmm7, zmm7, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
     add         rbx, 0x40
     cmp         r10, 0x01
     je          .nothing_hashed
-    vmovdqu64   zmm12, [r11]			; C, bytes as in memory
-    vpshufb     zmm12, zmm12, zmm1		; C
-    vmovdqu64   zmm13, [r11 + 64]		; C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm1		; C
-    vpxorq      zmm3, zmm12, zmm3		; A = X + C
-    vpxorq      zmm12, zmm13, [rdi + 128]	; T = A + C1
-    vpxorq      zmm14, zmm13, [rdi + 768]	; U = A + C2
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10	; A0·A1
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10	; T0·T1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; U0·U1
-    vpxorq      zmm15, zmm3, [rdi + 64]		; T = A + C1
-    vpxorq      zmm16, zmm3, [rdi + 704]	; U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; A0·A1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10	; T0·T1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10	; U0·U1
-    vpternlogq  zmm18, zmm13, zmm3, 0x96	; S += it
-    vpternlogq  zmm19, zmm12, zmm15, 0x96	; LO += it
-    vpternlogq  zmm20, zmm14, zmm16, 0x96	; HI += it
-    vpxorq      zmm3, zmm19, zmm18		; LO += S
-    vpclmulqdq  zmm12, zmm3, zmm2, 0x10		; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm20, zmm18, zmm3, 0x96	; + HI
-    vpxorq      zmm3, zmm12, zmm20		; RES = fold(LO) + HI
-    vextracti64x4 ymm12, zmm3, 0x01		; upper lanes
-    vpxorq      ymm3, ymm3, ymm12		; add up the lanes
-    vextracti64x2 xmm12, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm12, [rdi + 1344], 0x96	; minus the key terms
+    vmovdqu64   zmm12, [r11]                        ; C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; C
+    vmovdqu64   zmm13, [r11 + 64]                   ; C, bytes as in memory
+    vpshufb     zmm13, zmm13, zmm1                  ; C
+    vpxorq      zmm3, zmm12, zmm3                   ; A = X + C
+    vpxorq      zmm12, zmm13, [rdi + 128]           ; T = A + C1
+    vpxorq      zmm14, zmm13, [rdi + 768]           ; U = A + C2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; A0·A1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; T0·T1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; U0·U1
+    vpxorq      zmm15, zmm3, [rdi + 64]             ; T = A + C1
+    vpxorq      zmm16, zmm3, [rdi + 704]            ; U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; A0·A1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; T0·T1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; U0·U1
+    vpternlogq  zmm18, zmm13, zmm3, 0x96            ; S += it
+    vpternlogq  zmm19, zmm12, zmm15, 0x96           ; LO += it
+    vpternlogq  zmm20, zmm14, zmm16, 0x96           ; HI += it
+    vpxorq      zmm3, zmm19, zmm18                  ; LO += S
+    vpclmulqdq  zmm12, zmm3, zmm2, 0x10             ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm20, zmm18, zmm3, 0x96            ; + HI
+    vpxorq      zmm3, zmm12, zmm20                  ; RES = fold(LO) + HI
+    vextracti64x4 ymm12, zmm3, 0x01                 ; upper lanes
+    vpxorq      ymm3, ymm3, ymm12                   ; add up the lanes
+    vextracti64x2 xmm12, ymm3, 0x01                 ; upper lanes
+    vpternlogq  xmm3, xmm12, [rdi + 1344], 0x96     ; minus the key terms
     add         r11, 512
 .nothing_hashed:
-    mov         r10, [rdi + 2816]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 2816]                   ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu64   zmm12, [rdi + rbx + 1856]	; k_i
-    vaesenc     zmm4, zmm4, zmm12		; round i
-    vaesenc     zmm5, zmm5, zmm12		; round i
-    vaesenc     zmm6, zmm6, zmm12		; round i
-    vaesenc     zmm7, zmm7, zmm12		; round i
-    vaesenc     zmm8, zmm8, zmm12		; round i
-    vaesenc     zmm9, zmm9, zmm12		; round i
-    vaesenc     zmm10, zmm10, zmm12		; round i
-    vaesenc     zmm11, zmm11, zmm12		; round i
-    vmovdqu64   zmm12, [rdi + rbx + 1920]	; k_i
-    vaesenc     zmm4, zmm4, zmm12		; round i
-    vaesenc     zmm5, zmm5, zmm12		; round i
-    vaesenc     zmm6, zmm6, zmm12		; round i
-    vaesenc     zmm7, zmm7, zmm12		; round i
-    vaesenc     zmm8, zmm8, zmm12		; round i
-    vaesenc     zmm9, zmm9, zmm12		; round i
-    vaesenc     zmm10, zmm10, zmm12		; round i
-    vaesenc     zmm11, zmm11, zmm12		; round i
+    vmovdqu64   zmm12, [rdi + rbx + 1856]           ; k_i
+    vaesenc     zmm4, zmm4, zmm12                   ; round i
+    vaesenc     zmm5, zmm5, zmm12                   ; round i
+    vaesenc     zmm6, zmm6, zmm12                   ; round i
+    vaesenc     zmm7, zmm7, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
+    vmovdqu64   zmm12, [rdi + rbx + 1920]           ; k_i
+    vaesenc     zmm4, zmm4, zmm12                   ; round i
+    vaesenc     zmm5, zmm5, zmm12                   ; round i
+    vaesenc     zmm6, zmm6, zmm12                   ; round i
+    vaesenc     zmm7, zmm7, zmm12                   ; round i
+    vaesenc     zmm8, zmm8, zmm12                   ; round i
+    vaesenc     zmm9, zmm9, zmm12                   ; round i
+    vaesenc     zmm10, zmm10, zmm12                 ; round i
+    vaesenc     zmm11, zmm11, zmm12                 ; round i
     add         rbx, 0x80
     cmp         r10, rbx
     ja          .cipher
 .after_cipher:
-    vmovdqu64   zmm12, [rdi + rbx + 1856]	; k_i
-    vpxorq      zmm13, zmm12, [rcx]		; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm13		; last round: the other text
-    vmovdqu64   [r8], zmm4			; written
-    vpxorq      zmm4, zmm12, [rcx + 64]		; k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 64], zmm4			; written
-    vpxorq      zmm4, zmm12, [rcx + 128]	; k_Nr + text
-    vaesenclast zmm4, zmm6, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 128], zmm4		; written
-    vpxorq      zmm4, zmm12, [rcx + 192]	; k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 192], zmm4		; written
-    vpxorq      zmm4, zmm12, [rcx + 256]	; k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 256], zmm4		; written
-    vpxorq      zmm4, zmm12, [rcx + 320]	; k_Nr + text
-    vaesenclast zmm4, zmm9, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 320], zmm4		; written
-    vpxorq      zmm4, zmm12, [rcx + 384]	; k_Nr + text
-    vaesenclast zmm4, zmm10, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 384], zmm4		; written
-    vpxorq      zmm4, zmm12, [rcx + 448]	; k_Nr + text
-    vaesenclast zmm4, zmm11, zmm4		; last round: the other text
-    vmovdqu64   [r8 + 448], zmm4		; written
-    add         rcx, 512			; next group
+    vmovdqu64   zmm12, [rdi + rbx + 1856]           ; k_i
+    vpxorq      zmm13, zmm12, [rcx]                 ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm13                   ; last round: the other text
+    vmovdqu64   [r8], zmm4                          ; written
+    vpxorq      zmm4, zmm12, [rcx + 64]             ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; last round: the other text
+    vmovdqu64   [r8 + 64], zmm4                     ; written
+    vpxorq      zmm4, zmm12, [rcx + 128]            ; k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; last round: the other text
+    vmovdqu64   [r8 + 128], zmm4                    ; written
+    vpxorq      zmm4, zmm12, [rcx + 192]            ; k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; last round: the other text
+    vmovdqu64   [r8 + 192], zmm4                    ; written
+    vpxorq      zmm4, zmm12, [rcx + 256]            ; k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; last round: the other text
+    vmovdqu64   [r8 + 256], zmm4                    ; written
+    vpxorq      zmm4, zmm12, [rcx + 320]            ; k_Nr + text
+    vaesenclast zmm4, zmm9, zmm4                    ; last round: the other text
+    vmovdqu64   [r8 + 320], zmm4                    ; written
+    vpxorq      zmm4, zmm12, [rcx + 384]            ; k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; last round: the other text
+    vmovdqu64   [r8 + 384], zmm4                    ; written
+    vpxorq      zmm4, zmm12, [rcx + 448]            ; k_Nr + text
+    vaesenclast zmm4, zmm11, zmm4                   ; last round: the other text
+    vmovdqu64   [r8 + 448], zmm4                    ; written
+    add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
     cmp         r9, 512
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .rest
     vpxorq      xmm10, xmm10, xmm10
     vpxorq      xmm11, xmm11, xmm11
     vpxorq      xmm12, xmm12, xmm12
-    mov         r10d, 0x40			; place of k_1, from k_0
+    mov         r10d, 0x40                          ; place of k_1, from k_0
 .last_pairs:
-    vmovdqu64   zmm4, [r11 + r10 + 64]		; C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1		; C
-    vmovdqu64   zmm5, [r11 + r10 + 128]		; C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1		; C
-    vpxorq      zmm6, zmm4, [rdi + r10 + 128]	; T = A + C1
-    vpxorq      zmm7, zmm4, [rdi + r10 + 768]	; U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; U0·U1
-    vpxorq      zmm8, zmm5, [rdi + r10 + 192]	; T = A + C1
-    vpxorq      zmm9, zmm5, [rdi + r10 + 832]	; U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; A0·A1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; U0·U1
-    vpternlogq  zmm10, zmm4, zmm5, 0x96		; S += it
-    vpternlogq  zmm11, zmm6, zmm8, 0x96		; LO += it
-    vpternlogq  zmm12, zmm7, zmm9, 0x96		; HI += it
+    vmovdqu64   zmm4, [r11 + r10 + 64]              ; C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vmovdqu64   zmm5, [r11 + r10 + 128]             ; C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm6, zmm4, [rdi + r10 + 128]       ; T = A + C1
+    vpxorq      zmm7, zmm4, [rdi + r10 + 768]       ; U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; U0·U1
+    vpxorq      zmm8, zmm5, [rdi + r10 + 192]       ; T = A + C1
+    vpxorq      zmm9, zmm5, [rdi + r10 + 832]       ; U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; U0·U1
+    vpternlogq  zmm10, zmm4, zmm5, 0x96             ; S += it
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; HI += it
     add         r10, 0x80
     cmp         r10, 448
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu64   zmm4, [r11]			; C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1		; C
-    vmovdqu64   zmm5, [r11 + 64]		; C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1		; C
-    vpxorq      zmm3, zmm4, zmm3		; A = X + C
-    vpxorq      zmm4, zmm5, [rdi + 128]		; T = A + C1
-    vpxorq      zmm6, zmm5, [rdi + 768]		; U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; U0·U1
-    vpxorq      zmm7, zmm3, [rdi + 64]		; T = A + C1
-    vpxorq      zmm8, zmm3, [rdi + 704]		; U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; U0·U1
-    vpternlogq  zmm10, zmm5, zmm3, 0x96		; S += it
-    vpternlogq  zmm11, zmm4, zmm7, 0x96		; LO += it
-    vpternlogq  zmm12, zmm6, zmm8, 0x96		; HI += it
-    vpxorq      zmm3, zmm11, zmm10		; LO += S
-    vpclmulqdq  zmm4, zmm3, zmm2, 0x10		; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm12, zmm10, zmm3, 0x96	; + HI
-    vpxorq      zmm3, zmm4, zmm12		; RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01		; upper lanes
-    vpxorq      ymm3, ymm3, ymm4		; add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm4, [rdi + 1344], 0x96	; minus the key terms
+    vmovdqu64   zmm4, [r11]                         ; C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vmovdqu64   zmm5, [r11 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
+    vpxorq      zmm4, zmm5, [rdi + 128]             ; T = A + C1
+    vpxorq      zmm6, zmm5, [rdi + 768]             ; U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; U0·U1
+    vpxorq      zmm7, zmm3, [rdi + 64]              ; T = A + C1
+    vpxorq      zmm8, zmm3, [rdi + 704]             ; U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; U0·U1
+    vpternlogq  zmm10, zmm5, zmm3, 0x96             ; S += it
+    vpternlogq  zmm11, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; HI += it
+    vpxorq      zmm3, zmm11, zmm10                  ; LO += S
+    vpclmulqdq  zmm4, zmm3, zmm2, 0x10              ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm12, zmm10, zmm3, 0x96            ; + HI
+    vpxorq      zmm3, zmm4, zmm12                   ; RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; upper lanes
+    vpternlogq  xmm3, xmm4, [rdi + 1344], 0x96      ; minus the key terms
 .rest:
     cmp         r9, 0x00
     je          .hashed_all
@@ -596,54 +596,54 @@ gcm_avx512_winograd_clmul1_x32_compact_encrypt:
     and         r10, -16
     lea         rbx, [rdi + 576]
     sub         rbx, r10
-    vmovdqu64   xmm4, [rbx + 1280]		; R: the key terms of all powers that are met
+    vmovdqu64   xmm4, [rbx + 1280]                  ; R: the key terms of all powers that are met
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm12, xmm12, xmm12
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .blocks
 .register:
-    vpshufb     zmm7, zmm21, zmm1		; counter block
-    vmovdqu64   zmm8, [rdi + 1856]		; k_0
-    vpxorq      zmm7, zmm7, zmm8		; + k_0
-    mov         r11d, 0x40			; place of k_1, from k_0
-    vmovdqu64   zmm8, [rdi + r11 + 1856]	; k_i
-    vaesenc     zmm7, zmm7, zmm8		; round i
+    vpshufb     zmm7, zmm21, zmm1                   ; counter block
+    vmovdqu64   zmm8, [rdi + 1856]                  ; k_0
+    vpxorq      zmm7, zmm7, zmm8                    ; + k_0
+    mov         r11d, 0x40                          ; place of k_1, from k_0
+    vmovdqu64   zmm8, [rdi + r11 + 1856]            ; k_i
+    vaesenc     zmm7, zmm7, zmm8                    ; round i
     add         r11, 0x40
-    mov         r10, [rdi + 2816]		; place of k_Nr, from k_0
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, [rdi + 2816]                   ; place of k_Nr, from k_0
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .wide_round:
-    vmovdqu64   zmm8, [rdi + r11 + 1856]	; k_i
-    vaesenc     zmm7, zmm7, zmm8		; round i
-    vmovdqu64   zmm8, [rdi + r11 + 1920]	; k_i
-    vaesenc     zmm7, zmm7, zmm8		; round i
+    vmovdqu64   zmm8, [rdi + r11 + 1856]            ; k_i
+    vaesenc     zmm7, zmm7, zmm8                    ; round i
+    vmovdqu64   zmm8, [rdi + r11 + 1920]            ; k_i
+    vaesenc     zmm7, zmm7, zmm8                    ; round i
     add         r11, 0x80
     cmp         r10, r11
     ja          .wide_round
 .after_wide_round:
-    vmovdqu64   zmm8, [rdi + r11 + 1856]	; k_i
-    vpaddd      zmm21, zmm21, zmm0		; the next counters
-    vmovdqu64   zmm9, [rcx]			; text
-    vpxorq      zmm8, zmm8, zmm9		; k_Nr + text
-    vaesenclast zmm7, zmm7, zmm8		; the other text
-    vmovdqu64   [r8], zmm7			; written
+    vmovdqu64   zmm8, [rdi + r11 + 1856]            ; k_i
+    vpaddd      zmm21, zmm21, zmm0                  ; the next counters
+    vmovdqu64   zmm9, [rcx]                         ; text
+    vpxorq      zmm8, zmm8, zmm9                    ; k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; the other text
+    vmovdqu64   [r8], zmm7                          ; written
     cmp         rax, 0x00
     je          .wide_chosen
     vmovdqa64   zmm9, zmm7
 .wide_chosen:
-    vpshufb     zmm7, zmm9, zmm1		; C
-    vpxorq      zmm7, zmm7, zmm3		; A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; X counts once
-    vpxorq      zmm8, zmm7, [rbx]		; T = A + C1
-    vpxorq      zmm9, zmm7, [rbx + 640]		; U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; A0·A1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; U0·U1
-    vpxorq      zmm5, zmm5, zmm7		; S += it
-    vpxorq      zmm6, zmm6, zmm8		; LO += it
-    vpxorq      zmm12, zmm12, zmm9		; HI += it
-    add         rbx, 0x40			; the next powers
+    vpshufb     zmm7, zmm9, zmm1                    ; C
+    vpxorq      zmm7, zmm7, zmm3                    ; A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpxorq      zmm8, zmm7, [rbx]                   ; T = A + C1
+    vpxorq      zmm9, zmm7, [rbx + 640]             ; U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; U0·U1
+    vpxorq      zmm5, zmm5, zmm7                    ; S += it
+    vpxorq      zmm6, zmm6, zmm8                    ; LO += it
+    vpxorq      zmm12, zmm12, zmm9                  ; HI += it
+    add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
@@ -651,41 +651,41 @@ gcm_avx512_winograd_clmul1_x32_compact_encrypt:
     jae         .register
 .after_register:
 .blocks:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
-    vpshufb     zmm0, zmm21, zmm1		; counter block
-    vmovdqu64   zmm7, [rdi + 1856]		; k_0
-    vpxorq      zmm0, zmm0, zmm7		; + k_0
-    mov         r11d, 0x40			; place of k_1, from k_0
-    vmovdqu64   zmm7, [rdi + r11 + 1856]	; k_i
-    vaesenc     zmm0, zmm0, zmm7		; round i
+    vpshufb     zmm0, zmm21, zmm1                   ; counter block
+    vmovdqu64   zmm7, [rdi + 1856]                  ; k_0
+    vpxorq      zmm0, zmm0, zmm7                    ; + k_0
+    mov         r11d, 0x40                          ; place of k_1, from k_0
+    vmovdqu64   zmm7, [rdi + r11 + 1856]            ; k_i
+    vaesenc     zmm0, zmm0, zmm7                    ; round i
     add         r11, 0x40
-    mov         r10, [rdi + 2816]		; place of k_Nr, from k_0
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, [rdi + 2816]                   ; place of k_Nr, from k_0
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    vmovdqu64   zmm7, [rdi + r11 + 1856]	; k_i
-    vaesenc     zmm0, zmm0, zmm7		; round i
-    vmovdqu64   zmm7, [rdi + r11 + 1920]	; k_i
-    vaesenc     zmm0, zmm0, zmm7		; round i
+    vmovdqu64   zmm7, [rdi + r11 + 1856]            ; k_i
+    vaesenc     zmm0, zmm0, zmm7                    ; round i
+    vmovdqu64   zmm7, [rdi + r11 + 1920]            ; k_i
+    vaesenc     zmm0, zmm0, zmm7                    ; round i
     add         r11, 0x80
     cmp         r10, r11
     ja          .block_round
 .after_block_round:
-    vmovdqu64   xmm7, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; byte_swap
-    vmovdqu64   zmm8, [rel gcm_avx512_winograd_clmul1_x32_compact_one]	; one
-    vmovdqu64   zmm9, [rdi + r11 + 1856]	; k_i
-    vaesenclast zmm0, zmm0, zmm9		; keystream
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm7, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; byte_swap
+    vmovdqu64   zmm8, [rel gcm_avx512_winograd_clmul1_x32_compact_one]  ; one
+    vmovdqu64   zmm9, [rdi + r11 + 1856]            ; k_i
+    vaesenclast zmm0, zmm0, zmm9                    ; keystream
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .block:
     cmp         r9, 0x10
     jb          .partial
-    vmovdqu64   xmm10, [rcx]			; text
-    vpxorq      xmm9, xmm10, xmm0		; the other text
-    vmovdqu64   [r8], xmm9			; written
+    vmovdqu64   xmm10, [rcx]                        ; text
+    vpxorq      xmm9, xmm10, xmm0                   ; the other text
+    vmovdqu64   [r8], xmm9                          ; written
     cmp         rax, 0x00
     je          .block_chosen
     vmovdqa64   xmm10, xmm9
@@ -698,106 +698,106 @@ gcm_avx512_winograd_clmul1_x32_compact_encrypt:
     jae         .partial_piece_longest
     cmp         r9, 0x04
     jb          .partial_piece_under_4
-    vmovd       xmm9, [rcx]			; the first bytes
-    vmovd       xmm10, [rcx + r9 - 4]		; the last bytes
-    vpshufb     xmm10, xmm10, [rdi + 20]	; in their places
-    vporq       xmm10, xmm9, xmm10		; zero-padded
+    vmovd       xmm9, [rcx]                         ; the first bytes
+    vmovd       xmm10, [rcx + r9 - 4]               ; the last bytes
+    vpshufb     xmm10, xmm10, [rdi + 20]            ; in their places
+    vporq       xmm10, xmm9, xmm10                  ; zero-padded
     jmp         .partial_piece_done
 .partial_piece_under_4:
-    movzx       r10d, byte [rcx]		; byte 0
+    movzx       r10d, byte [rcx]                    ; byte 0
     vmovq       xmm9, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     mov         r10, r9
     shr         r10, 0x01
-    movzx       r10d, byte [rcx + r10]		; byte n >> 1
+    movzx       r10d, byte [rcx + r10]              ; byte n >> 1
     vmovq       xmm10, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     vpslldq     xmm10, xmm10, 0x01
     vporq       xmm9, xmm9, xmm10
-    movzx       r10d, byte [rcx + r9 - 1]	; the last byte
+    movzx       r10d, byte [rcx + r9 - 1]           ; the last byte
     vmovq       xmm10, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     vpslldq     xmm10, xmm10, 0x02
     vporq       xmm9, xmm9, xmm10
-    vpandq      xmm10, xmm9, [rdi + 112]	; zero-padded
+    vpandq      xmm10, xmm9, [rdi + 112]            ; zero-padded
     jmp         .partial_piece_done
 .partial_piece_longest:
-    vmovq       xmm9, [rcx]			; the first bytes
-    vmovq       xmm10, [rcx + r9 - 8]		; the last bytes
-    vpshufb     xmm10, xmm10, [rdi + 24]	; in their places
-    vporq       xmm10, xmm9, xmm10		; zero-padded
+    vmovq       xmm9, [rcx]                         ; the first bytes
+    vmovq       xmm10, [rcx + r9 - 8]               ; the last bytes
+    vpshufb     xmm10, xmm10, [rdi + 24]            ; in their places
+    vporq       xmm10, xmm9, xmm10                  ; zero-padded
 .partial_piece_done:
-    vpxorq      xmm9, xmm10, xmm0		; the other text
+    vpxorq      xmm9, xmm10, xmm0                   ; the other text
     cmp         r9, 0x08
     jae         .partial_written_longest
     cmp         r9, 0x04
     jb          .partial_written_under_4
     lea         r10, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vmovd       [r8], xmm9			; the first bytes
-    vpshufb     xmm11, xmm9, [r10 + r9 + 12]	; the last bytes
-    vmovd       [r8 + r9 - 4], xmm11		; the last bytes
+    vmovd       [r8], xmm9                          ; the first bytes
+    vpshufb     xmm11, xmm9, [r10 + r9 + 12]        ; the last bytes
+    vmovd       [r8 + r9 - 4], xmm11                ; the last bytes
     jmp         .partial_written_done
 .partial_written_under_4:
     lea         r10, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrb     byte [r8], xmm9, 0x00		; the first bytes
+    vpextrb     byte [r8], xmm9, 0x00               ; the first bytes
     mov         r11, r9
     shr         r11, 0x01
     vpshufb     xmm11, xmm9, [r10 + r11 + 16]
-    vpextrb     byte [r8 + r11], xmm11, 0x00	; byte n >> 1
-    vpshufb     xmm11, xmm9, [r10 + r9 + 15]	; the last bytes
-    vpextrb     byte [r8 + r9 - 1], xmm11, 0x00	; the last bytes
+    vpextrb     byte [r8 + r11], xmm11, 0x00        ; byte n >> 1
+    vpshufb     xmm11, xmm9, [r10 + r9 + 15]        ; the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm11, 0x00     ; the last bytes
     jmp         .partial_written_done
 .partial_written_longest:
     lea         r10, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrq     [r8], xmm9, 0x00		; the first bytes
-    vpshufb     xmm11, xmm9, [r10 + r9 + 8]	; the last bytes
-    vpextrq     [r8 + r9 - 8], xmm11, 0x00	; the last bytes
+    vpextrq     [r8], xmm9, 0x00                    ; the first bytes
+    vpshufb     xmm11, xmm9, [r10 + r9 + 8]         ; the last bytes
+    vpextrq     [r8 + r9 - 8], xmm11, 0x00          ; the last bytes
 .partial_written_done:
     cmp         rax, 0x00
     je          .partial_chosen
-    vpandq      xmm10, xmm9, [rdi + 112]	; zero-padded
+    vpandq      xmm10, xmm9, [rdi + 112]            ; zero-padded
 .partial_chosen:
     mov         r9d, 0x10
 .hashed:
-    vpshufb     xmm9, xmm10, xmm7		; C
-    vpxorq      xmm9, xmm9, xmm3		; A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; X counts once
-    vpxorq      xmm10, xmm9, [rbx]		; T = A + C1
-    vpxorq      xmm11, xmm9, [rbx + 640]	; U = A + C2
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; A0·A1
-    vpclmulqdq  xmm10, xmm10, xmm10, 0x10	; T0·T1
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; U0·U1
-    vpxorq      zmm5, zmm5, zmm9		; S += it
-    vpxorq      zmm6, zmm6, zmm10		; LO += it
-    vpxorq      zmm12, zmm12, zmm11		; HI += it
-    add         rbx, 0x10			; the next powers
+    vpshufb     xmm9, xmm10, xmm7                   ; C
+    vpxorq      xmm9, xmm9, xmm3                    ; A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpxorq      xmm10, xmm9, [rbx]                  ; T = A + C1
+    vpxorq      xmm11, xmm9, [rbx + 640]            ; U = A + C2
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; A0·A1
+    vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; T0·T1
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; U0·U1
+    vpxorq      zmm5, zmm5, zmm9                    ; S += it
+    vpxorq      zmm6, zmm6, zmm10                   ; LO += it
+    vpxorq      zmm12, zmm12, zmm11                 ; HI += it
+    add         rbx, 0x10                           ; the next powers
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
-    vpaddd      zmm21, zmm21, zmm8		; the next counters
+    vpaddd      zmm21, zmm21, zmm8                  ; the next counters
     vpxorq      xmm9, xmm9, xmm9
-    valignq     zmm0, zmm9, zmm0, 0x02		; the next block's
+    valignq     zmm0, zmm9, zmm0, 0x02              ; the next block's
     cmp         r9, 0x00
     jne         .block
 .after_block:
 .written:
-    vpxorq      zmm0, zmm6, zmm5		; LO += S
-    vpclmulqdq  zmm2, zmm0, zmm2, 0x10		; LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm12, zmm5, zmm0, 0x96		; + HI
-    vpxorq      zmm0, zmm2, zmm12		; RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm0, 0x01		; upper lanes
-    vpxorq      ymm3, ymm0, ymm2		; add up the lanes
-    vextracti64x2 xmm0, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm0, xmm4, 0x96		; minus the key terms
+    vpxorq      zmm0, zmm6, zmm5                    ; LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; + HI
+    vpxorq      zmm0, zmm2, zmm12                   ; RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm3, ymm0, ymm2                    ; add up the lanes
+    vextracti64x2 xmm0, ymm3, 0x01                  ; upper lanes
+    vpternlogq  xmm3, xmm0, xmm4, 0x96              ; minus the key terms
 .hashed_all:
-    vpshufb     xmm0, xmm21, xmm1		; counter block
-    vmovdqu64   [rsi], xmm0			; counter block
-    vpshufb     xmm0, xmm3, xmm1		; X, bytes as in memory
-    vmovdqu64   [rdx], xmm0			; X
+    vpshufb     xmm0, xmm21, xmm1                   ; counter block
+    vmovdqu64   [rsi], xmm0                         ; counter block
+    vpshufb     xmm0, xmm3, xmm1                    ; X, bytes as in memory
+    vmovdqu64   [rdx], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -809,8 +809,8 @@ global gcm_avx512_winograd_clmul1_x32_compact_decrypt:function (gcm_avx512_winog
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    mov         eax, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    mov         eax, 0x00                           ; how it was entered
     jmp         gcm_avx512_winograd_clmul1_x32_compact_encrypt.entered
 .end:
 
@@ -822,17 +822,17 @@ global gcm_avx512_winograd_clmul1_x32_compact_seal:function (gcm_avx512_winograd
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x40			; frame
-    mov         r14, [rsp + 112]		; len, from the stack
-    mov         r13, [rsp + 120]		; out, from the stack
-    mov         rax, [rsp + 128]		; tag, from the stack
-    mov         r10d, 0x00			; no parameter of this function
-    mov         r11d, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x40                           ; frame
+    mov         r14, [rsp + 112]                    ; len, from the stack
+    mov         r13, [rsp + 120]                    ; out, from the stack
+    mov         rax, [rsp + 128]                    ; tag, from the stack
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
     jmp         gcm_avx512_winograd_clmul1_x32_compact_open.entered
 .end:
 
@@ -844,26 +844,26 @@ global gcm_avx512_winograd_clmul1_x32_compact_open:function (gcm_avx512_winograd
 align 32
 gcm_avx512_winograd_clmul1_x32_compact_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x40			; frame
-    mov         r14, [rsp + 112]		; len, from the stack
-    mov         r13, [rsp + 120]		; out, from the stack
-    mov         rax, [rsp + 128]		; tag, from the stack
-    mov         r10, [rsp + 136]		; tag_len, from the stack
-    mov         r11d, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x40                           ; frame
+    mov         r14, [rsp + 112]                    ; len, from the stack
+    mov         r13, [rsp + 120]                    ; out, from the stack
+    mov         rax, [rsp + 128]                    ; tag, from the stack
+    mov         r10, [rsp + 136]                    ; tag_len, from the stack
+    mov         r11d, 0x00                          ; how it was entered
 .entered:
     cmp         rdx, 0x00
     je          .refused
-    mov         rbx, 2305843009213693951	; bytes of AAD or IV, at most
+    mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, rbx
     ja          .refused
     cmp         r8, rbx
     ja          .refused
-    mov         rbx, 68719476704		; bytes of text, at most
+    mov         rbx, 68719476704                    ; bytes of text, at most
     cmp         r14, rbx
     ja          .refused
     cmp         r11, 0x01
@@ -872,21 +872,21 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
 .begin:
-    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; byte_swap
-    vmovdqu64   xmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]	; fold_q
+    vmovdqu64   xmm0, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; byte_swap
+    vmovdqu64   xmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]  ; fold_q
     cmp         rdx, 0x0c
     jne         .iv_other
-    vmovq       xmm2, [rsi]			; IV, bytes 0..7
-    vmovd       xmm3, [rsi + 8]			; bytes 8..11
-    vpunpcklqdq xmm2, xmm2, xmm3		; IV
-    vporq       xmm2, xmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_first_number]	; IV || 1
+    vmovq       xmm2, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm3, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
+    vporq       xmm2, xmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     mov         rbx, rdx
@@ -894,133 +894,133 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    vmovdqu64   xmm3, [rsi]			; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0		; C
-    vpxorq      xmm2, xmm2, xmm3		; A = X + C
-    vpxorq      xmm3, xmm2, [rdi + 560]		; T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1200]	; U = A + C2
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm3, xmm3, 0x10		; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; U0·U1
-    vpxorq      xmm3, xmm2, xmm5		; LO += S
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x10		; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm3, 0x96		; + HI
-    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96	; minus the key terms
-    add         rsi, 0x10			; the next block
+    vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxorq      xmm2, xmm2, xmm3                    ; A = X + C
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      xmm3, xmm2, xmm5                    ; LO += S
+    vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm3, 0x96              ; + HI
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; minus the key terms
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
 .iv_after_whole:
 .iv_short:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .iv_absorbed
     lea         rbp, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
     sub         rbp, rbx
     cmp         rbx, 0x08
     jae         .iv_piece_longest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .iv_piece_under_4
-    vmovd       xmm3, [rsi]			; the first bytes
-    vmovd       xmm4, [rsi + rbx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rbp + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + rbx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbp + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .iv_piece_done
 .iv_piece_under_4:
-    movzx       r12d, byte [rsi]		; byte 0
+    movzx       r12d, byte [rsi]                    ; byte 0
     vmovq       xmm3, r12
-    mov         r12d, 0x00			; no byte stays
+    mov         r12d, 0x00                          ; no byte stays
     mov         r12, rbx
     shr         r12, 0x01
-    movzx       r12d, byte [rsi + r12]		; byte n >> 1
+    movzx       r12d, byte [rsi + r12]              ; byte n >> 1
     vmovq       xmm4, r12
-    mov         r12d, 0x00			; no byte stays
+    mov         r12d, 0x00                          ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       esi, byte [rsi + rbx - 1]	; the last byte
+    movzx       esi, byte [rsi + rbx - 1]           ; the last byte
     vmovq       xmm4, rsi
-    mov         esi, 0x00			; no byte stays
+    mov         esi, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rbp + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rbp + 112]             ; zero-padded
     jmp         .iv_piece_done
 .iv_piece_longest:
-    vmovq       xmm3, [rsi]			; the first bytes
-    vmovq       xmm4, [rsi + rbx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rbp + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + rbx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbp + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
 .iv_piece_done:
-    vpshufb     xmm3, xmm3, xmm0		; C
-    vpxorq      xmm2, xmm2, xmm3		; A = X + C
-    vpxorq      xmm3, xmm2, [rdi + 560]		; T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1200]	; U = A + C2
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm3, xmm3, 0x10		; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; U0·U1
-    vpxorq      xmm3, xmm2, xmm5		; LO += S
-    vpclmulqdq  xmm2, xmm3, xmm1, 0x10		; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm3, 0x96		; + HI
-    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96	; minus the key terms
+    vpshufb     xmm3, xmm3, xmm0                    ; C
+    vpxorq      xmm2, xmm2, xmm3                    ; A = X + C
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      xmm3, xmm2, xmm5                    ; LO += S
+    vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm3, 0x96              ; + HI
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; minus the key terms
 .iv_absorbed:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
-    vpxorq      xmm2, xmm2, xmm3		; A = X + lengths
-    vpxorq      xmm3, xmm2, [rdi + 560]		; T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1200]	; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; U0·U1
-    vpxorq      xmm3, xmm3, xmm2		; LO += S
-    vpclmulqdq  xmm5, xmm3, xmm1, 0x10		; LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm4, xmm2, xmm3, 0x96		; + HI
-    vpternlogq  xmm5, xmm4, [rdi + 1840], 0x96	; minus the key terms
-    vpshufb     xmm2, xmm5, xmm0		; J_0
+    vpxorq      xmm2, xmm2, xmm3                    ; A = X + lengths
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
+    vpxorq      xmm3, xmm3, xmm2                    ; LO += S
+    vpclmulqdq  xmm5, xmm3, xmm1, 0x10              ; LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; + HI
+    vpternlogq  xmm5, xmm4, [rdi + 1840], 0x96      ; minus the key terms
+    vpshufb     xmm2, xmm5, xmm0                    ; J_0
 .iv_ready:
-    vmovdqu64   xmm3, [rdi + 1856]		; E_K(J_0): k_0
-    vpxorq      xmm3, xmm2, xmm3		; E_K(J_0): + k_0
-    mov         esi, 0x40			; E_K(J_0): place of k_1, from k_0
-    vmovdqu64   xmm4, [rdi + rsi + 1856]	; E_K(J_0): k_i
-    vaesenc     xmm3, xmm3, xmm4		; E_K(J_0): round i
-    add         rsi, 0x40			; E_K(J_0)
-    mov         rdx, [rdi + 2816]		; E_K(J_0): place of k_Nr, from k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; E_K(J_0): k_0
+    vpxorq      xmm3, xmm2, xmm3                    ; E_K(J_0): + k_0
+    mov         esi, 0x40                           ; E_K(J_0): place of k_1, from k_0
+    vmovdqu64   xmm4, [rdi + rsi + 1856]            ; E_K(J_0): k_i
+    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round i
+    add         rsi, 0x40                           ; E_K(J_0)
+    mov         rdx, [rdi + 2816]                   ; E_K(J_0): place of k_Nr, from k_0
 .mask:
-    vmovdqu64   xmm4, [rdi + rsi + 1856]	; E_K(J_0): k_i
-    vaesenc     xmm3, xmm3, xmm4		; E_K(J_0): round i
-    vmovdqu64   xmm4, [rdi + rsi + 1920]	; E_K(J_0): k_i
-    vaesenc     xmm3, xmm3, xmm4		; E_K(J_0): round i
-    add         rsi, 0x80			; E_K(J_0)
+    vmovdqu64   xmm4, [rdi + rsi + 1856]            ; E_K(J_0): k_i
+    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round i
+    vmovdqu64   xmm4, [rdi + rsi + 1920]            ; E_K(J_0): k_i
+    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round i
+    add         rsi, 0x80                           ; E_K(J_0)
     cmp         rdx, rsi
-    ja          .mask				; E_K(J_0)
+    ja          .mask                               ; E_K(J_0)
 .after_mask:
-    vmovdqu64   xmm4, [rdi + rsi + 1856]	; E_K(J_0): k_i
-    vaesenclast xmm3, xmm3, xmm4		; E_K(J_0): last round
-    vmovdqu64   [rsp], xmm3			; E_K(J_0), put aside
-    vshufi64x2  zmm2, zmm2, zmm2, 0x00		; J_0 in every lane
-    vpshufb     zmm2, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; counter, last word first
-    vpaddd      zmm2, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers_from_1]	; lane l is l blocks ahead
+    vmovdqu64   xmm4, [rdi + rsi + 1856]            ; E_K(J_0): k_i
+    vaesenclast xmm3, xmm3, xmm4                    ; E_K(J_0): last round
+    vmovdqu64   [rsp], xmm3                         ; E_K(J_0), put aside
+    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
+    vpshufb     zmm2, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; counter, last word first
+    vpaddd      zmm2, zmm2, [rel gcm_avx512_winograd_clmul1_x32_compact_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rdx, r8
     vpxorq      xmm3, xmm3, xmm3
     cmp         rdx, 0x10
     jb          .aad_short
 .aad_whole:
-    vmovdqu64   xmm4, [rcx]			; C, bytes as in memory
-    vpshufb     xmm4, xmm4, xmm0		; C
-    vpxorq      xmm3, xmm3, xmm4		; A = X + C
-    vpxorq      xmm4, xmm3, [rdi + 560]		; T = A + C1
-    vpxorq      xmm5, xmm3, [rdi + 1200]	; U = A + C2
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm4, xmm4, 0x10		; T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; U0·U1
-    vpxorq      xmm4, xmm3, xmm6		; LO += S
-    vpclmulqdq  xmm3, xmm4, xmm1, 0x10		; LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm4, 0x96		; + HI
-    vpternlogq  xmm3, xmm5, [rdi + 1840], 0x96	; minus the key terms
-    add         rcx, 0x10			; the next block
+    vmovdqu64   xmm4, [rcx]                         ; C, bytes as in memory
+    vpshufb     xmm4, xmm4, xmm0                    ; C
+    vpxorq      xmm3, xmm3, xmm4                    ; A = X + C
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm5, xmm3, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; U0·U1
+    vpxorq      xmm4, xmm3, xmm6                    ; LO += S
+    vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm5, xmm6, xmm4, 0x96              ; + HI
+    vpternlogq  xmm3, xmm5, [rdi + 1840], 0x96      ; minus the key terms
+    add         rcx, 0x10                           ; the next block
     sub         rdx, 0x10
     cmp         rdx, 0x10
     jae         .aad_whole
@@ -1034,344 +1034,344 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     jae         .aad_piece_longest
     cmp         rdx, 0x04
     jb          .aad_piece_under_4
-    vmovd       xmm4, [rcx]			; the first bytes
-    vmovd       xmm5, [rcx + rdx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rsi + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rcx]                         ; the first bytes
+    vmovd       xmm5, [rcx + rdx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rsi + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .aad_piece_done
 .aad_piece_under_4:
-    movzx       ebx, byte [rcx]			; byte 0
+    movzx       ebx, byte [rcx]                     ; byte 0
     vmovq       xmm4, rbx
-    mov         ebx, 0x00			; no byte stays
+    mov         ebx, 0x00                           ; no byte stays
     mov         rbx, rdx
     shr         rbx, 0x01
-    movzx       ebx, byte [rcx + rbx]		; byte n >> 1
+    movzx       ebx, byte [rcx + rbx]               ; byte n >> 1
     vmovq       xmm5, rbx
-    mov         ebx, 0x00			; no byte stays
+    mov         ebx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rcx + rdx - 1]	; the last byte
+    movzx       ecx, byte [rcx + rdx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rsi + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rsi + 112]             ; zero-padded
     jmp         .aad_piece_done
 .aad_piece_longest:
-    vmovq       xmm4, [rcx]			; the first bytes
-    vmovq       xmm5, [rcx + rdx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rsi + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rcx]                         ; the first bytes
+    vmovq       xmm5, [rcx + rdx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rsi + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
 .aad_piece_done:
-    vpshufb     xmm4, xmm4, xmm0		; C
-    vpxorq      xmm3, xmm3, xmm4		; A = X + C
-    vpxorq      xmm4, xmm3, [rdi + 560]		; T = A + C1
-    vpxorq      xmm5, xmm3, [rdi + 1200]	; U = A + C2
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm4, xmm4, 0x10		; T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; U0·U1
-    vpxorq      xmm4, xmm3, xmm6		; LO += S
-    vpclmulqdq  xmm3, xmm4, xmm1, 0x10		; LO0·Q'
-    vpshufd     xmm1, xmm4, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm5, [rdi + 1840], 0x96	; minus the key terms
+    vpshufb     xmm4, xmm4, xmm0                    ; C
+    vpxorq      xmm3, xmm3, xmm4                    ; A = X + C
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; T = A + C1
+    vpxorq      xmm5, xmm3, [rdi + 1200]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; U0·U1
+    vpxorq      xmm4, xmm3, xmm6                    ; LO += S
+    vpclmulqdq  xmm3, xmm4, xmm1, 0x10              ; LO0·Q'
+    vpshufd     xmm1, xmm4, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm5, xmm6, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm5, [rdi + 1840], 0x96      ; minus the key terms
 .aad_absorbed:
-    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]	; blocks_4
-    vmovdqu64   zmm4, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]	; byte_swap
-    vmovdqu64   zmm5, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel gcm_avx512_winograd_clmul1_x32_compact_blocks_4]  ; blocks_4
+    vmovdqu64   zmm4, [rel gcm_avx512_winograd_clmul1_x32_compact_byte_swap]  ; byte_swap
+    vmovdqu64   zmm5, [rel gcm_avx512_winograd_clmul1_x32_compact_fold_q]  ; fold_q
     mov         r12, r14
     mov         rbp, r13
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 512
     jb          .rest
-    mov         rdx, r9				; what is hashed
-    mov         rcx, r11			; whether nothing is hashed yet
+    mov         rdx, r9                             ; what is hashed
+    mov         rcx, r11                            ; whether nothing is hashed yet
     cmp         r11, 0x00
     je          .turn
     mov         rdx, rbp
     jmp         .turn
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
-    vpshufb     zmm6, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm7, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm8, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm9, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm10, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm11, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm12, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vpshufb     zmm13, zmm2, zmm4		; counter block
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vmovdqu64   zmm14, [rdi + 1856]		; k_0
-    vpxorq      zmm6, zmm6, zmm14		; + k_0
-    vpxorq      zmm7, zmm7, zmm14		; + k_0
-    vpxorq      zmm8, zmm8, zmm14		; + k_0
-    vpxorq      zmm9, zmm9, zmm14		; + k_0
-    vpxorq      zmm10, zmm10, zmm14		; + k_0
-    vpxorq      zmm11, zmm11, zmm14		; + k_0
-    vpxorq      zmm12, zmm12, zmm14		; + k_0
-    vpxorq      zmm13, zmm13, zmm14		; + k_0
+    vpshufb     zmm6, zmm2, zmm4                    ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm7, zmm2, zmm4                    ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm8, zmm2, zmm4                    ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm9, zmm2, zmm4                    ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm10, zmm2, zmm4                   ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm11, zmm2, zmm4                   ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm12, zmm2, zmm4                   ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vpshufb     zmm13, zmm2, zmm4                   ; counter block
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vmovdqu64   zmm14, [rdi + 1856]                 ; k_0
+    vpxorq      zmm6, zmm6, zmm14                   ; + k_0
+    vpxorq      zmm7, zmm7, zmm14                   ; + k_0
+    vpxorq      zmm8, zmm8, zmm14                   ; + k_0
+    vpxorq      zmm9, zmm9, zmm14                   ; + k_0
+    vpxorq      zmm10, zmm10, zmm14                 ; + k_0
+    vpxorq      zmm11, zmm11, zmm14                 ; + k_0
+    vpxorq      zmm12, zmm12, zmm14                 ; + k_0
+    vpxorq      zmm13, zmm13, zmm14                 ; + k_0
     vpxorq      xmm20, xmm20, xmm20
     vpxorq      xmm21, xmm21, xmm21
     vpxorq      xmm22, xmm22, xmm22
-    mov         esi, 0x40			; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         esi, 0x40                           ; place of k_1, from k_0
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    vmovdqu64   zmm14, [rdi + rsi + 1856]	; k_i
-    vaesenc     zmm6, zmm6, zmm14		; round i
-    vaesenc     zmm7, zmm7, zmm14		; round i
-    vaesenc     zmm8, zmm8, zmm14		; round i
-    vaesenc     zmm9, zmm9, zmm14		; round i
-    vaesenc     zmm10, zmm10, zmm14		; round i
-    vaesenc     zmm11, zmm11, zmm14		; round i
-    vaesenc     zmm12, zmm12, zmm14		; round i
-    vaesenc     zmm13, zmm13, zmm14		; round i
-    vmovdqu64   zmm14, [rdi + rsi + 1920]	; k_i
-    vaesenc     zmm6, zmm6, zmm14		; round i
-    vaesenc     zmm7, zmm7, zmm14		; round i
-    vaesenc     zmm8, zmm8, zmm14		; round i
-    vaesenc     zmm9, zmm9, zmm14		; round i
-    vaesenc     zmm10, zmm10, zmm14		; round i
-    vaesenc     zmm11, zmm11, zmm14		; round i
-    vaesenc     zmm12, zmm12, zmm14		; round i
-    vaesenc     zmm13, zmm13, zmm14		; round i
+    vmovdqu64   zmm14, [rdi + rsi + 1856]           ; k_i
+    vaesenc     zmm6, zmm6, zmm14                   ; round i
+    vaesenc     zmm7, zmm7, zmm14                   ; round i
+    vaesenc     zmm8, zmm8, zmm14                   ; round i
+    vaesenc     zmm9, zmm9, zmm14                   ; round i
+    vaesenc     zmm10, zmm10, zmm14                 ; round i
+    vaesenc     zmm11, zmm11, zmm14                 ; round i
+    vaesenc     zmm12, zmm12, zmm14                 ; round i
+    vaesenc     zmm13, zmm13, zmm14                 ; round i
+    vmovdqu64   zmm14, [rdi + rsi + 1920]           ; k_i
+    vaesenc     zmm6, zmm6, zmm14                   ; round i
+    vaesenc     zmm7, zmm7, zmm14                   ; round i
+    vaesenc     zmm8, zmm8, zmm14                   ; round i
+    vaesenc     zmm9, zmm9, zmm14                   ; round i
+    vaesenc     zmm10, zmm10, zmm14                 ; round i
+    vaesenc     zmm11, zmm11, zmm14                 ; round i
+    vaesenc     zmm12, zmm12, zmm14                 ; round i
+    vaesenc     zmm13, zmm13, zmm14                 ; round i
     cmp         rcx, 0x01
     je          .cipher_alone
-    vmovdqu64   zmm14, [rdx + rsi + 64]		; C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm4		; C
-    vmovdqu64   zmm15, [rdx + rsi + 128]	; C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm4		; C
-    vpxorq      zmm16, zmm14, [rdi + rsi + 128]	; T = A + C1
-    vpxorq      zmm17, zmm14, [rdi + rsi + 768]	; U = A + C2
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; A0·A1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10	; T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10	; U0·U1
-    vpxorq      zmm18, zmm15, [rdi + rsi + 192]	; T = A + C1
-    vpxorq      zmm19, zmm15, [rdi + rsi + 832]	; U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10	; A0·A1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10	; T0·T1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10	; U0·U1
-    vpternlogq  zmm20, zmm14, zmm15, 0x96	; S += it
-    vpternlogq  zmm21, zmm16, zmm18, 0x96	; LO += it
-    vpternlogq  zmm22, zmm17, zmm19, 0x96	; HI += it
+    vmovdqu64   zmm14, [rdx + rsi + 64]             ; C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm4                  ; C
+    vmovdqu64   zmm15, [rdx + rsi + 128]            ; C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm4                  ; C
+    vpxorq      zmm16, zmm14, [rdi + rsi + 128]     ; T = A + C1
+    vpxorq      zmm17, zmm14, [rdi + rsi + 768]     ; U = A + C2
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; A0·A1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; T0·T1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; U0·U1
+    vpxorq      zmm18, zmm15, [rdi + rsi + 192]     ; T = A + C1
+    vpxorq      zmm19, zmm15, [rdi + rsi + 832]     ; U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; A0·A1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; T0·T1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; U0·U1
+    vpternlogq  zmm20, zmm14, zmm15, 0x96           ; S += it
+    vpternlogq  zmm21, zmm16, zmm18, 0x96           ; LO += it
+    vpternlogq  zmm22, zmm17, zmm19, 0x96           ; HI += it
 .cipher_alone:
     add         rsi, 0x80
     cmp         rsi, 448
     jb          .pairs
 .after_pairs:
-    vmovdqu64   zmm14, [rdi + rsi + 1856]	; k_i
-    vaesenc     zmm6, zmm6, zmm14		; round i
-    vaesenc     zmm7, zmm7, zmm14		; round i
-    vaesenc     zmm8, zmm8, zmm14		; round i
-    vaesenc     zmm9, zmm9, zmm14		; round i
-    vaesenc     zmm10, zmm10, zmm14		; round i
-    vaesenc     zmm11, zmm11, zmm14		; round i
-    vaesenc     zmm12, zmm12, zmm14		; round i
-    vaesenc     zmm13, zmm13, zmm14		; round i
+    vmovdqu64   zmm14, [rdi + rsi + 1856]           ; k_i
+    vaesenc     zmm6, zmm6, zmm14                   ; round i
+    vaesenc     zmm7, zmm7, zmm14                   ; round i
+    vaesenc     zmm8, zmm8, zmm14                   ; round i
+    vaesenc     zmm9, zmm9, zmm14                   ; round i
+    vaesenc     zmm10, zmm10, zmm14                 ; round i
+    vaesenc     zmm11, zmm11, zmm14                 ; round i
+    vaesenc     zmm12, zmm12, zmm14                 ; round i
+    vaesenc     zmm13, zmm13, zmm14                 ; round i
     add         rsi, 0x40
     cmp         rcx, 0x01
     je          .nothing_hashed
-    vmovdqu64   zmm14, [rdx]			; C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm4		; C
-    vmovdqu64   zmm15, [rdx + 64]		; C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm4		; C
-    vpxorq      zmm3, zmm14, zmm3		; A = X + C
-    vpxorq      zmm14, zmm15, [rdi + 128]	; T = A + C1
-    vpxorq      zmm16, zmm15, [rdi + 768]	; U = A + C2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10	; A0·A1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; T0·T1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10	; U0·U1
-    vpxorq      zmm17, zmm3, [rdi + 64]		; T = A + C1
-    vpxorq      zmm18, zmm3, [rdi + 704]	; U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; A0·A1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10	; T0·T1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10	; U0·U1
-    vpternlogq  zmm20, zmm15, zmm3, 0x96	; S += it
-    vpternlogq  zmm21, zmm14, zmm17, 0x96	; LO += it
-    vpternlogq  zmm22, zmm16, zmm18, 0x96	; HI += it
-    vpxorq      zmm3, zmm21, zmm20		; LO += S
-    vpclmulqdq  zmm14, zmm3, zmm5, 0x10		; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm22, zmm20, zmm3, 0x96	; + HI
-    vpxorq      zmm3, zmm14, zmm22		; RES = fold(LO) + HI
-    vextracti64x4 ymm14, zmm3, 0x01		; upper lanes
-    vpxorq      ymm3, ymm3, ymm14		; add up the lanes
-    vextracti64x2 xmm14, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm14, [rdi + 1344], 0x96	; minus the key terms
+    vmovdqu64   zmm14, [rdx]                        ; C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm4                  ; C
+    vmovdqu64   zmm15, [rdx + 64]                   ; C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm4                  ; C
+    vpxorq      zmm3, zmm14, zmm3                   ; A = X + C
+    vpxorq      zmm14, zmm15, [rdi + 128]           ; T = A + C1
+    vpxorq      zmm16, zmm15, [rdi + 768]           ; U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; A0·A1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; T0·T1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; U0·U1
+    vpxorq      zmm17, zmm3, [rdi + 64]             ; T = A + C1
+    vpxorq      zmm18, zmm3, [rdi + 704]            ; U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; A0·A1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; U0·U1
+    vpternlogq  zmm20, zmm15, zmm3, 0x96            ; S += it
+    vpternlogq  zmm21, zmm14, zmm17, 0x96           ; LO += it
+    vpternlogq  zmm22, zmm16, zmm18, 0x96           ; HI += it
+    vpxorq      zmm3, zmm21, zmm20                  ; LO += S
+    vpclmulqdq  zmm14, zmm3, zmm5, 0x10             ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm22, zmm20, zmm3, 0x96            ; + HI
+    vpxorq      zmm3, zmm14, zmm22                  ; RES = fold(LO) + HI
+    vextracti64x4 ymm14, zmm3, 0x01                 ; upper lanes
+    vpxorq      ymm3, ymm3, ymm14                   ; add up the lanes
+    vextracti64x2 xmm14, ymm3, 0x01                 ; upper lanes
+    vpternlogq  xmm3, xmm14, [rdi + 1344], 0x96     ; minus the key terms
     add         rdx, 512
 .nothing_hashed:
-    mov         rcx, [rdi + 2816]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 2816]                   ; place of k_Nr, from k_0
 .cipher:
-    vmovdqu64   zmm14, [rdi + rsi + 1856]	; k_i
-    vaesenc     zmm6, zmm6, zmm14		; round i
-    vaesenc     zmm7, zmm7, zmm14		; round i
-    vaesenc     zmm8, zmm8, zmm14		; round i
-    vaesenc     zmm9, zmm9, zmm14		; round i
-    vaesenc     zmm10, zmm10, zmm14		; round i
-    vaesenc     zmm11, zmm11, zmm14		; round i
-    vaesenc     zmm12, zmm12, zmm14		; round i
-    vaesenc     zmm13, zmm13, zmm14		; round i
-    vmovdqu64   zmm14, [rdi + rsi + 1920]	; k_i
-    vaesenc     zmm6, zmm6, zmm14		; round i
-    vaesenc     zmm7, zmm7, zmm14		; round i
-    vaesenc     zmm8, zmm8, zmm14		; round i
-    vaesenc     zmm9, zmm9, zmm14		; round i
-    vaesenc     zmm10, zmm10, zmm14		; round i
-    vaesenc     zmm11, zmm11, zmm14		; round i
-    vaesenc     zmm12, zmm12, zmm14		; round i
-    vaesenc     zmm13, zmm13, zmm14		; round i
+    vmovdqu64   zmm14, [rdi + rsi + 1856]           ; k_i
+    vaesenc     zmm6, zmm6, zmm14                   ; round i
+    vaesenc     zmm7, zmm7, zmm14                   ; round i
+    vaesenc     zmm8, zmm8, zmm14                   ; round i
+    vaesenc     zmm9, zmm9, zmm14                   ; round i
+    vaesenc     zmm10, zmm10, zmm14                 ; round i
+    vaesenc     zmm11, zmm11, zmm14                 ; round i
+    vaesenc     zmm12, zmm12, zmm14                 ; round i
+    vaesenc     zmm13, zmm13, zmm14                 ; round i
+    vmovdqu64   zmm14, [rdi + rsi + 1920]           ; k_i
+    vaesenc     zmm6, zmm6, zmm14                   ; round i
+    vaesenc     zmm7, zmm7, zmm14                   ; round i
+    vaesenc     zmm8, zmm8, zmm14                   ; round i
+    vaesenc     zmm9, zmm9, zmm14                   ; round i
+    vaesenc     zmm10, zmm10, zmm14                 ; round i
+    vaesenc     zmm11, zmm11, zmm14                 ; round i
+    vaesenc     zmm12, zmm12, zmm14                 ; round i
+    vaesenc     zmm13, zmm13, zmm14                 ; round i
     add         rsi, 0x80
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    vmovdqu64   zmm14, [rdi + rsi + 1856]	; k_i
-    vpxorq      zmm15, zmm14, [r9]		; k_Nr + text
-    vaesenclast zmm6, zmm6, zmm15		; last round: the other text
-    vmovdqu64   [rbp], zmm6			; written
-    vpxorq      zmm6, zmm14, [r9 + 64]		; k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 64], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 128]		; k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 128], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 192]		; k_Nr + text
-    vaesenclast zmm6, zmm9, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 192], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 256]		; k_Nr + text
-    vaesenclast zmm6, zmm10, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 256], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 320]		; k_Nr + text
-    vaesenclast zmm6, zmm11, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 320], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 384]		; k_Nr + text
-    vaesenclast zmm6, zmm12, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 384], zmm6		; written
-    vpxorq      zmm6, zmm14, [r9 + 448]		; k_Nr + text
-    vaesenclast zmm6, zmm13, zmm6		; last round: the other text
-    vmovdqu64   [rbp + 448], zmm6		; written
-    add         r9, 512				; next group
+    vmovdqu64   zmm14, [rdi + rsi + 1856]           ; k_i
+    vpxorq      zmm15, zmm14, [r9]                  ; k_Nr + text
+    vaesenclast zmm6, zmm6, zmm15                   ; last round: the other text
+    vmovdqu64   [rbp], zmm6                         ; written
+    vpxorq      zmm6, zmm14, [r9 + 64]              ; k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; written
+    vpxorq      zmm6, zmm14, [r9 + 128]             ; k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; last round: the other text
+    vmovdqu64   [rbp + 128], zmm6                   ; written
+    vpxorq      zmm6, zmm14, [r9 + 192]             ; k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; last round: the other text
+    vmovdqu64   [rbp + 192], zmm6                   ; written
+    vpxorq      zmm6, zmm14, [r9 + 256]             ; k_Nr + text
+    vaesenclast zmm6, zmm10, zmm6                   ; last round: the other text
+    vmovdqu64   [rbp + 256], zmm6                   ; written
+    vpxorq      zmm6, zmm14, [r9 + 320]             ; k_Nr + text
+    vaesenclast zmm6, zmm11, zmm6                   ; last round: the other text
+    vmovdqu64   [rbp + 320], zmm6                   ; written
+    vpxorq      zmm6, zmm14, [r9 + 384]             ; k_Nr + text
+    vaesenclast zmm6, zmm12, zmm6                   ; last round: the other text
+    vmovdqu64   [rbp + 384], zmm6                   ; written
+    vpxorq      zmm6, zmm14, [r9 + 448]             ; k_Nr + text
+    vaesenclast zmm6, zmm13, zmm6                   ; last round: the other text
+    vmovdqu64   [rbp + 448], zmm6                   ; written
+    add         r9, 512                             ; next group
     add         rbp, 512
     sub         r12, 512
     cmp         r12, 512
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .rest
     vpxorq      xmm12, xmm12, xmm12
     vpxorq      xmm13, xmm13, xmm13
     vpxorq      xmm14, xmm14, xmm14
-    mov         ecx, 0x40			; place of k_1, from k_0
+    mov         ecx, 0x40                           ; place of k_1, from k_0
 .last_pairs:
-    vmovdqu64   zmm6, [rdx + rcx + 64]		; C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm4		; C
-    vmovdqu64   zmm7, [rdx + rcx + 128]		; C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm4		; C
-    vpxorq      zmm8, zmm6, [rdi + rcx + 128]	; T = A + C1
-    vpxorq      zmm9, zmm6, [rdi + rcx + 768]	; U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; A0·A1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; U0·U1
-    vpxorq      zmm10, zmm7, [rdi + rcx + 192]	; T = A + C1
-    vpxorq      zmm11, zmm7, [rdi + rcx + 832]	; U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; A0·A1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; T0·T1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; U0·U1
-    vpternlogq  zmm12, zmm6, zmm7, 0x96		; S += it
-    vpternlogq  zmm13, zmm8, zmm10, 0x96	; LO += it
-    vpternlogq  zmm14, zmm9, zmm11, 0x96	; HI += it
+    vmovdqu64   zmm6, [rdx + rcx + 64]              ; C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm4                    ; C
+    vmovdqu64   zmm7, [rdx + rcx + 128]             ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm4                    ; C
+    vpxorq      zmm8, zmm6, [rdi + rcx + 128]       ; T = A + C1
+    vpxorq      zmm9, zmm6, [rdi + rcx + 768]       ; U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; U0·U1
+    vpxorq      zmm10, zmm7, [rdi + rcx + 192]      ; T = A + C1
+    vpxorq      zmm11, zmm7, [rdi + rcx + 832]      ; U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; A0·A1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; U0·U1
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; S += it
+    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; HI += it
     add         rcx, 0x80
     cmp         rcx, 448
     jb          .last_pairs
 .last_after_pairs:
-    vmovdqu64   zmm6, [rdx]			; C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm4		; C
-    vmovdqu64   zmm7, [rdx + 64]		; C, bytes as in memory
-    vpshufb     zmm7, zmm7, zmm4		; C
-    vpxorq      zmm3, zmm6, zmm3		; A = X + C
-    vpxorq      zmm6, zmm7, [rdi + 128]		; T = A + C1
-    vpxorq      zmm8, zmm7, [rdi + 768]		; U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; U0·U1
-    vpxorq      zmm9, zmm3, [rdi + 64]		; T = A + C1
-    vpxorq      zmm10, zmm3, [rdi + 704]	; U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; U0·U1
-    vpternlogq  zmm12, zmm7, zmm3, 0x96		; S += it
-    vpternlogq  zmm13, zmm6, zmm9, 0x96		; LO += it
-    vpternlogq  zmm14, zmm8, zmm10, 0x96	; HI += it
-    vpxorq      zmm3, zmm13, zmm12		; LO += S
-    vpclmulqdq  zmm6, zmm3, zmm5, 0x10		; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm14, zmm12, zmm3, 0x96	; + HI
-    vpxorq      zmm3, zmm6, zmm14		; RES = fold(LO) + HI
-    vextracti64x4 ymm6, zmm3, 0x01		; upper lanes
-    vpxorq      ymm3, ymm3, ymm6		; add up the lanes
-    vextracti64x2 xmm6, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm6, [rdi + 1344], 0x96	; minus the key terms
+    vmovdqu64   zmm6, [rdx]                         ; C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm4                    ; C
+    vmovdqu64   zmm7, [rdx + 64]                    ; C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm4                    ; C
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vpxorq      zmm6, zmm7, [rdi + 128]             ; T = A + C1
+    vpxorq      zmm8, zmm7, [rdi + 768]             ; U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; U0·U1
+    vpxorq      zmm9, zmm3, [rdi + 64]              ; T = A + C1
+    vpxorq      zmm10, zmm3, [rdi + 704]            ; U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; U0·U1
+    vpternlogq  zmm12, zmm7, zmm3, 0x96             ; S += it
+    vpternlogq  zmm13, zmm6, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm14, zmm8, zmm10, 0x96            ; HI += it
+    vpxorq      zmm3, zmm13, zmm12                  ; LO += S
+    vpclmulqdq  zmm6, zmm3, zmm5, 0x10              ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm14, zmm12, zmm3, 0x96            ; + HI
+    vpxorq      zmm3, zmm6, zmm14                   ; RES = fold(LO) + HI
+    vextracti64x4 ymm6, zmm3, 0x01                  ; upper lanes
+    vpxorq      ymm3, ymm3, ymm6                    ; add up the lanes
+    vextracti64x2 xmm6, ymm3, 0x01                  ; upper lanes
+    vpternlogq  xmm3, xmm6, [rdi + 1344], 0x96      ; minus the key terms
 .rest:
     lea         rcx, [r12 + 15]
     and         rcx, -16
     lea         rbx, [rdi + 560]
     sub         rbx, rcx
-    vmovdqu64   xmm6, [rbx + 1280]		; R: the key terms of all powers that are met
+    vmovdqu64   xmm6, [rbx + 1280]                  ; R: the key terms of all powers that are met
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
     vpxorq      xmm12, xmm12, xmm12
     cmp         r12, 0x40
     jb          .blocks
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .register:
-    vpshufb     zmm9, zmm2, zmm4		; counter block
-    vmovdqu64   zmm10, [rdi + 1856]		; k_0
-    vpxorq      zmm9, zmm9, zmm10		; + k_0
-    mov         edx, 0x40			; place of k_1, from k_0
-    vmovdqu64   zmm10, [rdi + rdx + 1856]	; k_i
-    vaesenc     zmm9, zmm9, zmm10		; round i
+    vpshufb     zmm9, zmm2, zmm4                    ; counter block
+    vmovdqu64   zmm10, [rdi + 1856]                 ; k_0
+    vpxorq      zmm9, zmm9, zmm10                   ; + k_0
+    mov         edx, 0x40                           ; place of k_1, from k_0
+    vmovdqu64   zmm10, [rdi + rdx + 1856]           ; k_i
+    vaesenc     zmm9, zmm9, zmm10                   ; round i
     add         rdx, 0x40
-    mov         rcx, [rdi + 2816]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 2816]                   ; place of k_Nr, from k_0
 .wide_round:
-    vmovdqu64   zmm10, [rdi + rdx + 1856]	; k_i
-    vaesenc     zmm9, zmm9, zmm10		; round i
-    vmovdqu64   zmm10, [rdi + rdx + 1920]	; k_i
-    vaesenc     zmm9, zmm9, zmm10		; round i
+    vmovdqu64   zmm10, [rdi + rdx + 1856]           ; k_i
+    vaesenc     zmm9, zmm9, zmm10                   ; round i
+    vmovdqu64   zmm10, [rdi + rdx + 1920]           ; k_i
+    vaesenc     zmm9, zmm9, zmm10                   ; round i
     add         rdx, 0x80
     cmp         rcx, rdx
     ja          .wide_round
 .after_wide_round:
-    vmovdqu64   zmm10, [rdi + rdx + 1856]	; k_i
-    vpaddd      zmm2, zmm2, zmm1		; the next counters
-    vmovdqu64   zmm11, [r9]			; text
-    vpxorq      zmm10, zmm10, zmm11		; k_Nr + text
-    vaesenclast zmm9, zmm9, zmm10		; the other text
-    vmovdqu64   [rbp], zmm9			; written
+    vmovdqu64   zmm10, [rdi + rdx + 1856]           ; k_i
+    vpaddd      zmm2, zmm2, zmm1                    ; the next counters
+    vmovdqu64   zmm11, [r9]                         ; text
+    vpxorq      zmm10, zmm10, zmm11                 ; k_Nr + text
+    vaesenclast zmm9, zmm9, zmm10                   ; the other text
+    vmovdqu64   [rbp], zmm9                         ; written
     cmp         r11, 0x00
     je          .wide_chosen
     vmovdqa64   zmm11, zmm9
 .wide_chosen:
-    vpshufb     zmm9, zmm11, zmm4		; C
-    vpxorq      zmm9, zmm9, zmm3		; A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; X counts once
-    vpxorq      zmm10, zmm9, [rbx]		; T = A + C1
-    vpxorq      zmm11, zmm9, [rbx + 640]	; U = A + C2
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; A0·A1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; T0·T1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; U0·U1
-    vpxorq      zmm7, zmm7, zmm9		; S += it
-    vpxorq      zmm8, zmm8, zmm10		; LO += it
-    vpxorq      zmm12, zmm12, zmm11		; HI += it
-    add         rbx, 0x40			; the next powers
+    vpshufb     zmm9, zmm11, zmm4                   ; C
+    vpxorq      zmm9, zmm9, zmm3                    ; A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpxorq      zmm10, zmm9, [rbx]                  ; T = A + C1
+    vpxorq      zmm11, zmm9, [rbx + 640]            ; U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; A0·A1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; U0·U1
+    vpxorq      zmm7, zmm7, zmm9                    ; S += it
+    vpxorq      zmm8, zmm8, zmm10                   ; LO += it
+    vpxorq      zmm12, zmm12, zmm11                 ; HI += it
+    add         rbx, 0x40                           ; the next powers
     add         r9, 0x40
     add         rbp, 0x40
     sub         r12, 0x40
@@ -1381,43 +1381,43 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
 .blocks:
     cmp         r12, 0x00
     je          .written
-    vpshufb     zmm1, zmm2, zmm4		; counter block
-    vmovdqu64   zmm2, [rdi + 1856]		; k_0
-    vpxorq      zmm1, zmm1, zmm2		; + k_0
-    mov         edx, 0x40			; place of k_1, from k_0
-    vmovdqu64   zmm2, [rdi + rdx + 1856]	; k_i
-    vaesenc     zmm1, zmm1, zmm2		; round i
+    vpshufb     zmm1, zmm2, zmm4                    ; counter block
+    vmovdqu64   zmm2, [rdi + 1856]                  ; k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
+    mov         edx, 0x40                           ; place of k_1, from k_0
+    vmovdqu64   zmm2, [rdi + rdx + 1856]            ; k_i
+    vaesenc     zmm1, zmm1, zmm2                    ; round i
     add         rdx, 0x40
-    mov         rcx, [rdi + 2816]		; place of k_Nr, from k_0
+    mov         rcx, [rdi + 2816]                   ; place of k_Nr, from k_0
 .block_round:
-    vmovdqu64   zmm2, [rdi + rdx + 1856]	; k_i
-    vaesenc     zmm1, zmm1, zmm2		; round i
-    vmovdqu64   zmm2, [rdi + rdx + 1920]	; k_i
-    vaesenc     zmm1, zmm1, zmm2		; round i
+    vmovdqu64   zmm2, [rdi + rdx + 1856]            ; k_i
+    vaesenc     zmm1, zmm1, zmm2                    ; round i
+    vmovdqu64   zmm2, [rdi + rdx + 1920]            ; k_i
+    vaesenc     zmm1, zmm1, zmm2                    ; round i
     add         rdx, 0x80
     cmp         rcx, rdx
     ja          .block_round
 .after_block_round:
-    vmovdqu64   zmm2, [rdi + rdx + 1856]	; k_i
-    vaesenclast zmm1, zmm1, zmm2		; keystream
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm2, [rdi + rdx + 1856]            ; k_i
+    vaesenclast zmm1, zmm1, zmm2                    ; keystream
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .block:
     cmp         r12, 0x10
     jb          .partial
-    vmovdqu64   xmm4, [r9]			; text
-    vpxorq      xmm2, xmm4, xmm1		; the other text
-    vmovdqu64   [rbp], xmm2			; written
+    vmovdqu64   xmm4, [r9]                          ; text
+    vpxorq      xmm2, xmm4, xmm1                    ; the other text
+    vmovdqu64   [rbp], xmm2                         ; written
     cmp         r11, 0x00
     je          .block_chosen
     vmovdqa64   xmm4, xmm2
@@ -1430,154 +1430,154 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     jae         .partial_piece_longest
     cmp         r12, 0x04
     jb          .partial_piece_under_4
-    vmovd       xmm2, [r9]			; the first bytes
-    vmovd       xmm4, [r9 + r12 - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rcx + 20]		; in their places
-    vporq       xmm4, xmm2, xmm4		; zero-padded
+    vmovd       xmm2, [r9]                          ; the first bytes
+    vmovd       xmm4, [r9 + r12 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
+    vporq       xmm4, xmm2, xmm4                    ; zero-padded
     jmp         .partial_piece_done
 .partial_piece_under_4:
-    movzx       edx, byte [r9]			; byte 0
+    movzx       edx, byte [r9]                      ; byte 0
     vmovq       xmm2, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     mov         rdx, r12
     shr         rdx, 0x01
-    movzx       edx, byte [r9 + rdx]		; byte n >> 1
+    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
     vmovq       xmm4, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm2, xmm2, xmm4
-    movzx       edx, byte [r9 + r12 - 1]	; the last byte
+    movzx       edx, byte [r9 + r12 - 1]            ; the last byte
     vmovq       xmm4, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm2, xmm2, xmm4
-    vpandq      xmm4, xmm2, [rcx + 112]		; zero-padded
+    vpandq      xmm4, xmm2, [rcx + 112]             ; zero-padded
     jmp         .partial_piece_done
 .partial_piece_longest:
-    vmovq       xmm2, [r9]			; the first bytes
-    vmovq       xmm4, [r9 + r12 - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rcx + 24]		; in their places
-    vporq       xmm4, xmm2, xmm4		; zero-padded
+    vmovq       xmm2, [r9]                          ; the first bytes
+    vmovq       xmm4, [r9 + r12 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
+    vporq       xmm4, xmm2, xmm4                    ; zero-padded
 .partial_piece_done:
-    vpxorq      xmm2, xmm4, xmm1		; the other text
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm2, xmm4, xmm1                    ; the other text
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jae         .partial_written_longest
     cmp         r12, 0x04
     jb          .partial_written_under_4
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vmovd       [rbp], xmm2			; the first bytes
-    vpshufb     xmm9, xmm2, [rdx + r12 + 12]	; the last bytes
-    vmovd       [rbp + r12 - 4], xmm9		; the last bytes
+    vmovd       [rbp], xmm2                         ; the first bytes
+    vpshufb     xmm9, xmm2, [rdx + r12 + 12]        ; the last bytes
+    vmovd       [rbp + r12 - 4], xmm9               ; the last bytes
     jmp         .partial_written_done
 .partial_written_under_4:
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrb     byte [rbp], xmm2, 0x00		; the first bytes
+    vpextrb     byte [rbp], xmm2, 0x00              ; the first bytes
     mov         rsi, r12
     shr         rsi, 0x01
     vpshufb     xmm9, xmm2, [rdx + rsi + 16]
-    vpextrb     byte [rbp + rsi], xmm9, 0x00	; byte n >> 1
-    vpshufb     xmm9, xmm2, [rdx + r12 + 15]	; the last bytes
-    vpextrb     byte [rbp + r12 - 1], xmm9, 0x00	; the last bytes
+    vpextrb     byte [rbp + rsi], xmm9, 0x00        ; byte n >> 1
+    vpshufb     xmm9, xmm2, [rdx + r12 + 15]        ; the last bytes
+    vpextrb     byte [rbp + r12 - 1], xmm9, 0x00    ; the last bytes
     jmp         .partial_written_done
 .partial_written_longest:
     lea         rdx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrq     [rbp], xmm2, 0x00		; the first bytes
-    vpshufb     xmm9, xmm2, [rdx + r12 + 8]	; the last bytes
-    vpextrq     [rbp + r12 - 8], xmm9, 0x00	; the last bytes
+    vpextrq     [rbp], xmm2, 0x00                   ; the first bytes
+    vpshufb     xmm9, xmm2, [rdx + r12 + 8]         ; the last bytes
+    vpextrq     [rbp + r12 - 8], xmm9, 0x00         ; the last bytes
 .partial_written_done:
     cmp         r11, 0x00
     je          .partial_chosen
-    vpandq      xmm4, xmm2, [rcx + 112]		; zero-padded
+    vpandq      xmm4, xmm2, [rcx + 112]             ; zero-padded
 .partial_chosen:
     mov         r12d, 0x10
 .hashed:
-    vpshufb     xmm2, xmm4, xmm0		; C
-    vpxorq      xmm2, xmm2, xmm3		; A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; X counts once
-    vpxorq      xmm4, xmm2, [rbx]		; T = A + C1
-    vpxorq      xmm9, xmm2, [rbx + 640]		; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10		; U0·U1
-    vpxorq      zmm7, zmm7, zmm2		; S += it
-    vpxorq      zmm8, zmm8, zmm4		; LO += it
-    vpxorq      zmm12, zmm12, zmm9		; HI += it
-    add         rbx, 0x10			; the next powers
+    vpshufb     xmm2, xmm4, xmm0                    ; C
+    vpxorq      xmm2, xmm2, xmm3                    ; A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; X counts once
+    vpxorq      xmm4, xmm2, [rbx]                   ; T = A + C1
+    vpxorq      xmm9, xmm2, [rbx + 640]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxorq      zmm7, zmm7, zmm2                    ; S += it
+    vpxorq      zmm8, zmm8, zmm4                    ; LO += it
+    vpxorq      zmm12, zmm12, zmm9                  ; HI += it
+    add         rbx, 0x10                           ; the next powers
     add         r9, 0x10
     add         rbp, 0x10
     sub         r12, 0x10
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm1, zmm2, zmm1, 0x02		; the next block's
+    valignq     zmm1, zmm2, zmm1, 0x02              ; the next block's
     cmp         r12, 0x00
     jne         .block
 .after_block:
 .written:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     vmovq       xmm1, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     vmovq       xmm2, r8
-    vpunpcklqdq xmm1, xmm1, xmm2		; bits of both lengths, bytes reversed
-    vpxorq      xmm1, xmm1, xmm3		; the lengths
-    vpxorq      xmm2, xmm1, [rbx]		; T = A + C1
-    vpxorq      xmm3, xmm1, [rbx + 640]		; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; U0·U1
-    vpxorq      zmm7, zmm7, zmm1		; S += it
-    vpxorq      zmm8, zmm8, zmm2		; LO += it
-    vpxorq      zmm12, zmm12, zmm3		; HI += it
-    vpxorq      zmm1, zmm8, zmm7		; LO += S
-    vpclmulqdq  zmm2, zmm1, zmm5, 0x10		; LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm12, zmm7, zmm1, 0x96		; + HI
-    vpxorq      zmm1, zmm2, zmm12		; RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; upper lanes
-    vpxorq      ymm3, ymm1, ymm2		; add up the lanes
-    vextracti64x2 xmm1, ymm3, 0x01		; upper lanes
-    vpternlogq  xmm3, xmm1, xmm6, 0x96		; minus the key terms
-    vpshufb     xmm0, xmm3, xmm0		; as in memory
-    vmovdqu64   xmm1, [rsp]			; E_K(J_0)
-    vpxorq      xmm0, xmm0, xmm1		; the tag
+    vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
+    vpxorq      xmm1, xmm1, xmm3                    ; the lengths
+    vpxorq      xmm2, xmm1, [rbx]                   ; T = A + C1
+    vpxorq      xmm3, xmm1, [rbx + 640]             ; U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
+    vpxorq      zmm7, zmm7, zmm1                    ; S += it
+    vpxorq      zmm8, zmm8, zmm2                    ; LO += it
+    vpxorq      zmm12, zmm12, zmm3                  ; HI += it
+    vpxorq      zmm1, zmm8, zmm7                    ; LO += S
+    vpclmulqdq  zmm2, zmm1, zmm5, 0x10              ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm12, zmm7, zmm1, 0x96             ; + HI
+    vpxorq      zmm1, zmm2, zmm12                   ; RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; upper lanes
+    vpxorq      ymm3, ymm1, ymm2                    ; add up the lanes
+    vextracti64x2 xmm1, ymm3, 0x01                  ; upper lanes
+    vpternlogq  xmm3, xmm1, xmm6, 0x96              ; minus the key terms
+    vpshufb     xmm0, xmm3, xmm0                    ; as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
     cmp         r11, 0x00
     je          .given
-    vmovdqu64   [rax], xmm0			; tag
+    vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x40			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x40                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .given:
     lea         rcx, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
     sub         rcx, r10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     jae         .given_longest
     cmp         r10, 0x08
     jb          .given_under_8
-    vmovq       xmm1, [rax]			; the first bytes
-    vmovq       xmm2, [rax + r10 - 8]		; the last bytes
-    vpshufb     xmm2, xmm2, [rcx + 24]		; in their places
-    vporq       xmm1, xmm1, xmm2		; zero-padded
+    vmovq       xmm1, [rax]                         ; the first bytes
+    vmovq       xmm2, [rax + r10 - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
     jmp         .given_done
 .given_under_8:
-    vmovd       xmm1, [rax]			; the first bytes
-    vmovd       xmm2, [rax + r10 - 4]		; the last bytes
-    vpshufb     xmm2, xmm2, [rcx + 20]		; in their places
-    vporq       xmm1, xmm1, xmm2		; zero-padded
+    vmovd       xmm1, [rax]                         ; the first bytes
+    vmovd       xmm2, [rax + r10 - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
     jmp         .given_done
 .given_longest:
-    vmovdqu64   xmm1, [rax]			; whole blocks
+    vmovdqu64   xmm1, [rax]                         ; whole blocks
 .given_done:
     vpxorq      xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rcx + 112]		; differences
+    vpandq      xmm0, xmm0, [rcx + 112]             ; differences
     vpshufd     xmm1, xmm0, 0x4e
-    vporq       xmm0, xmm0, xmm1		; all differences
+    vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
     cmp         rax, 0x00
     je          .right
@@ -1585,7 +1585,7 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    vmovdqu64   [r13], xmm0			; zeros
+    vmovdqu64   [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -1596,60 +1596,60 @@ gcm_avx512_winograd_clmul1_x32_compact_open:
     sub         rax, r14
     cmp         r14, 0x08
     jae         .clear_few_longest
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x04
     jb          .clear_few_under_4
     lea         rax, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vmovd       [r13], xmm0			; the first bytes
-    vpshufb     xmm0, xmm0, [rax + r14 + 12]	; the last bytes
-    vmovd       [r13 + r14 - 4], xmm0		; the last bytes
+    vmovd       [r13], xmm0                         ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r14 + 12]        ; the last bytes
+    vmovd       [r13 + r14 - 4], xmm0               ; the last bytes
     jmp         .clear_few_done
 .clear_few_under_4:
     cmp         r14, 0x01
     jb          .clear_few_under_1
     lea         rax, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrb     byte [r13], xmm0, 0x00		; the first bytes
+    vpextrb     byte [r13], xmm0, 0x00              ; the first bytes
     mov         rcx, r14
     shr         rcx, 0x01
     vpshufb     xmm1, xmm0, [rax + rcx + 16]
-    vpextrb     byte [r13 + rcx], xmm1, 0x00	; byte n >> 1
-    vpshufb     xmm0, xmm0, [rax + r14 + 15]	; the last bytes
-    vpextrb     byte [r13 + r14 - 1], xmm0, 0x00	; the last bytes
+    vpextrb     byte [r13 + rcx], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm0, [rax + r14 + 15]        ; the last bytes
+    vpextrb     byte [r13 + r14 - 1], xmm0, 0x00    ; the last bytes
     jmp         .clear_few_done
 .clear_few_under_1:
     jmp         .clear_few_done
 .clear_few_longest:
     lea         rax, [rel gcm_avx512_winograd_clmul1_x32_compact_bytes]
-    vpextrq     [r13], xmm0, 0x00		; the first bytes
-    vpshufb     xmm0, xmm0, [rax + r14 + 8]	; the last bytes
-    vpextrq     [r13 + r14 - 8], xmm0, 0x00	; the last bytes
+    vpextrq     [r13], xmm0, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r14 + 8]         ; the last bytes
+    vpextrq     [r13 + r14 - 8], xmm0, 0x00         ; the last bytes
 .clear_few_done:
     mov         eax, 0x01
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x40			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x40                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    vzeroupper					; upper halves are the caller's
-    add         rsp, 0x40			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    vzeroupper                                      ; upper halves are the caller's
+    add         rsp, 0x40                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x40			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x40                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

@@ -55,231 +55,231 @@ global ghash_avx512_karatsuba_clmul2_x48_natural_init:function (ghash_avx512_kar
 align 32
 ghash_avx512_karatsuba_clmul2_x48_natural_init:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], zmm1		; zeros
-    vmovdqu64   [rdi + 1600], zmm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; H
-    vpshufd     xmm2, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: S = B0 + B1
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (A1, A0)
-    vpxorq      xmm3, xmm3, xmm1		; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x00		; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm2, xmm5, xmm4, 0x96		; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm2, 0x08		; B_2 = B_1·B_1: MI1
-    vpxorq      xmm3, xmm4, xmm3		; B_2 = B_1·B_1: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm3, xmm3, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxorq      xmm3, xmm4, xmm3		; B_2 = B_1·B_1: fold HI
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x01		; B_2 = B_1·B_1: Y1·Q
-    vpslldq     xmm3, xmm3, 0x08		; B_2 = B_1·B_1: Y0·x^64
-    vpternlogq  xmm5, xmm2, xmm3, 0x96		; B_2 = B_1·B_1: + LO
-    vpxorq      xmm2, xmm4, xmm5		; B_2 = B_1·B_1: RES = fold(Y) + LO
-    vpshufd     xmm3, xmm1, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm3, xmm1, xmm3		; B_3 = B_2·B_1: S = B0 + B1
-    vpshufd     xmm4, xmm2, 0x4e		; B_3 = B_2·B_1: (A1, A0)
-    vpxorq      xmm4, xmm4, xmm2		; B_3 = B_2·B_1: A0 + A1
-    vpclmulqdq  xmm5, xmm2, xmm1, 0x11		; B_3 = B_2·B_1: A1·B1
-    vpclmulqdq  xmm6, xmm2, xmm1, 0x00		; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm4, xmm3, 0x00		; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm3, xmm6, xmm5, 0x96		; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm4, xmm3, 0x08		; B_3 = B_2·B_1: MI1
-    vpxorq      xmm4, xmm5, xmm4		; B_3 = B_2·B_1: HI += MI1
-    vpslldq     xmm3, xmm3, 0x08		; B_3 = B_2·B_1: MI0·x^64
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x01		; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_3 = B_2·B_1: HI0·x^64
-    vpxorq      xmm4, xmm5, xmm4		; B_3 = B_2·B_1: fold HI
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x01		; B_3 = B_2·B_1: Y1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_3 = B_2·B_1: Y0·x^64
-    vpternlogq  xmm6, xmm3, xmm4, 0x96		; B_3 = B_2·B_1: + LO
-    vpxorq      xmm3, xmm5, xmm6		; B_3 = B_2·B_1: RES = fold(Y) + LO
-    vpshufd     xmm4, xmm2, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm4, xmm2, xmm4		; B_4 = B_2·B_2: S = B0 + B1
-    vpshufd     xmm5, xmm2, 0x4e		; B_4 = B_2·B_2: (A1, A0)
-    vpxorq      xmm5, xmm5, xmm2		; B_4 = B_2·B_2: A0 + A1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x11		; B_4 = B_2·B_2: A1·B1
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x00		; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm4, xmm5, xmm4, 0x00		; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm4, xmm7, xmm6, 0x96		; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm5, xmm4, 0x08		; B_4 = B_2·B_2: MI1
-    vpxorq      xmm5, xmm6, xmm5		; B_4 = B_2·B_2: HI += MI1
-    vpslldq     xmm4, xmm4, 0x08		; B_4 = B_2·B_2: MI0·x^64
-    vpclmulqdq  xmm6, xmm5, xmm0, 0x01		; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_4 = B_2·B_2: HI0·x^64
-    vpxorq      xmm5, xmm6, xmm5		; B_4 = B_2·B_2: fold HI
-    vpclmulqdq  xmm6, xmm5, xmm0, 0x01		; B_4 = B_2·B_2: Y1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_4 = B_2·B_2: Y0·x^64
-    vpternlogq  xmm7, xmm4, xmm5, 0x96		; B_4 = B_2·B_2: + LO
-    vpxorq      xmm4, xmm6, xmm7		; B_4 = B_2·B_2: RES = fold(Y) + LO
-    vinserti64x2 zmm3, zmm4, xmm3, 0x01		; lane 1: B_3
-    vinserti64x2 zmm2, zmm3, xmm2, 0x02		; lane 2: B_2
-    vinserti64x2 zmm7, zmm2, xmm1, 0x03		; lane 3: B_1
-    vpshufd     zmm1, zmm7, 0x4e		; (B1, B0)
-    vpxorq      zmm1, zmm7, zmm1		; S = B0 + B1
-    vmovdqu64   [rdi + 704], zmm7		; B
-    vmovdqu64   [rdi + 1536], zmm1		; S
-    vshufi64x2  zmm1, zmm7, zmm7, 0x00		; V_2 = V_1·B_4: in every lane
-    vpshufd     zmm2, zmm1, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm2, zmm1, zmm2		; V_2 = V_1·B_4: S = B0 + B1
-    vpshufd     zmm3, zmm7, 0x4e		; V_2 = V_1·B_4: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm7		; V_2 = V_1·B_4: A0 + A1
-    vpclmulqdq  zmm4, zmm7, zmm1, 0x11		; V_2 = V_1·B_4: A1·B1
-    vpclmulqdq  zmm6, zmm7, zmm1, 0x00		; V_2 = V_1·B_4: A0·B0
-    vpclmulqdq  zmm3, zmm3, zmm2, 0x00		; V_2 = V_1·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm3, zmm6, zmm4, 0x96		; V_2 = V_1·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm5, zmm3, 0x08		; V_2 = V_1·B_4: MI1
-    vpxorq      zmm4, zmm4, zmm5		; V_2 = V_1·B_4: HI += MI1
-    vpslldq     zmm3, zmm3, 0x08		; V_2 = V_1·B_4: MI0·x^64
-    vpclmulqdq  zmm5, zmm4, zmm0, 0x01		; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm4, zmm4, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpxorq      zmm4, zmm5, zmm4		; V_2 = V_1·B_4: fold HI
-    vpclmulqdq  zmm5, zmm4, zmm0, 0x01		; V_2 = V_1·B_4: Y1·Q
-    vpslldq     zmm4, zmm4, 0x08		; V_2 = V_1·B_4: Y0·x^64
-    vpternlogq  zmm6, zmm3, zmm4, 0x96		; V_2 = V_1·B_4: + LO
-    vpxorq      zmm6, zmm5, zmm6		; V_2 = V_1·B_4: RES = fold(Y) + LO
-    vpshufd     zmm3, zmm6, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm6, zmm3		; V_2 = V_1·B_4: S = B0 + B1
-    vmovdqu64   [rdi + 640], zmm6		; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 1472], zmm3		; V_2 = V_1·B_4: S
-    vpshufd     zmm3, zmm6, 0x4e		; V_3 = V_2·B_4: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm6		; V_3 = V_2·B_4: A0 + A1
-    vpclmulqdq  zmm4, zmm6, zmm1, 0x11		; V_3 = V_2·B_4: A1·B1
-    vpclmulqdq  zmm5, zmm6, zmm1, 0x00		; V_3 = V_2·B_4: A0·B0
-    vpclmulqdq  zmm1, zmm3, zmm2, 0x00		; V_3 = V_2·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm1, zmm5, zmm4, 0x96		; V_3 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm2, zmm1, 0x08		; V_3 = V_2·B_4: MI1
-    vpxorq      zmm2, zmm4, zmm2		; V_3 = V_2·B_4: HI += MI1
-    vpslldq     zmm1, zmm1, 0x08		; V_3 = V_2·B_4: MI0·x^64
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x01		; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpxorq      zmm2, zmm3, zmm2		; V_3 = V_2·B_4: fold HI
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x01		; V_3 = V_2·B_4: Y1·Q
-    vpslldq     zmm2, zmm2, 0x08		; V_3 = V_2·B_4: Y0·x^64
-    vpternlogq  zmm5, zmm1, zmm2, 0x96		; V_3 = V_2·B_4: + LO
-    vpxorq      zmm8, zmm3, zmm5		; V_3 = V_2·B_4: RES = fold(Y) + LO
-    vpshufd     zmm1, zmm8, 0x4e		; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm1, zmm8, zmm1		; V_3 = V_2·B_4: S = B0 + B1
-    vmovdqu64   [rdi + 576], zmm8		; V_3 = V_2·B_4: B
-    vmovdqu64   [rdi + 1408], zmm1		; V_3 = V_2·B_4: S
-    vshufi64x2  zmm1, zmm6, zmm6, 0x00		; V_4 = V_2·B_8: in every lane
-    vpshufd     zmm2, zmm1, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm1, zmm2		; V_4 = V_2·B_8: S = B0 + B1
-    vpshufd     zmm3, zmm6, 0x4e		; V_4 = V_2·B_8: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm6		; V_4 = V_2·B_8: A0 + A1
-    vpclmulqdq  zmm4, zmm6, zmm1, 0x11		; V_4 = V_2·B_8: A1·B1
-    vpclmulqdq  zmm5, zmm6, zmm1, 0x00		; V_4 = V_2·B_8: A0·B0
-    vpclmulqdq  zmm1, zmm3, zmm2, 0x00		; V_4 = V_2·B_8: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm1, zmm5, zmm4, 0x96		; V_4 = V_2·B_8: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm2, zmm1, 0x08		; V_4 = V_2·B_8: MI1
-    vpxorq      zmm2, zmm4, zmm2		; V_4 = V_2·B_8: HI += MI1
-    vpslldq     zmm1, zmm1, 0x08		; V_4 = V_2·B_8: MI0·x^64
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x01		; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpxorq      zmm2, zmm3, zmm2		; V_4 = V_2·B_8: fold HI
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x01		; V_4 = V_2·B_8: Y1·Q
-    vpslldq     zmm2, zmm2, 0x08		; V_4 = V_2·B_8: Y0·x^64
-    vpternlogq  zmm5, zmm1, zmm2, 0x96		; V_4 = V_2·B_8: + LO
-    vpxorq      zmm3, zmm3, zmm5		; V_4 = V_2·B_8: RES = fold(Y) + LO
-    vpshufd     zmm1, zmm3, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm1, zmm3, zmm1		; V_4 = V_2·B_8: S = B0 + B1
-    vmovdqu64   [rdi + 512], zmm3		; V_4 = V_2·B_8: B
-    vmovdqu64   [rdi + 1344], zmm1		; V_4 = V_2·B_8: S
-    vshufi64x2  zmm1, zmm3, zmm3, 0x00		; V_4 = V_2·B_8: in every lane
-    vpshufd     zmm2, zmm1, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm1, zmm2		; V_4 = V_2·B_8: S = B0 + B1
-    mov         eax, 0x02			; V_4 = V_2·B_8: rounds of s registers
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1600], zmm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; H
+    vpshufd     xmm2, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: S = B0 + B1
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
+    vpxorq      xmm3, xmm3, xmm1                    ; B_2 = B_1·B_1: A0 + A1
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm3, xmm2, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm2, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxorq      xmm3, xmm4, xmm3                    ; B_2 = B_1·B_1: fold HI
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x01              ; B_2 = B_1·B_1: Y1·Q
+    vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: Y0·x^64
+    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm2, xmm4, xmm5                    ; B_2 = B_1·B_1: RES = fold(Y) + LO
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: S = B0 + B1
+    vpshufd     xmm4, xmm2, 0x4e                    ; B_3 = B_2·B_1: (A1, A0)
+    vpxorq      xmm4, xmm4, xmm2                    ; B_3 = B_2·B_1: A0 + A1
+    vpclmulqdq  xmm5, xmm2, xmm1, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm6, xmm2, xmm1, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm4, xmm3, 0x00              ; B_3 = B_2·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm3, xmm6, xmm5, 0x96              ; B_3 = B_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm4, xmm3, 0x08                    ; B_3 = B_2·B_1: MI1
+    vpxorq      xmm4, xmm5, xmm4                    ; B_3 = B_2·B_1: HI += MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpxorq      xmm4, xmm5, xmm4                    ; B_3 = B_2·B_1: fold HI
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x01              ; B_3 = B_2·B_1: Y1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_3 = B_2·B_1: Y0·x^64
+    vpternlogq  xmm6, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: + LO
+    vpxorq      xmm3, xmm5, xmm6                    ; B_3 = B_2·B_1: RES = fold(Y) + LO
+    vpshufd     xmm4, xmm2, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: S = B0 + B1
+    vpshufd     xmm5, xmm2, 0x4e                    ; B_4 = B_2·B_2: (A1, A0)
+    vpxorq      xmm5, xmm5, xmm2                    ; B_4 = B_2·B_2: A0 + A1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm4, xmm5, xmm4, 0x00              ; B_4 = B_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm4, xmm7, xmm6, 0x96              ; B_4 = B_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm5, xmm4, 0x08                    ; B_4 = B_2·B_2: MI1
+    vpxorq      xmm5, xmm6, xmm5                    ; B_4 = B_2·B_2: HI += MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpxorq      xmm5, xmm6, xmm5                    ; B_4 = B_2·B_2: fold HI
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_4 = B_2·B_2: Y1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_4 = B_2·B_2: Y0·x^64
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: + LO
+    vpxorq      xmm4, xmm6, xmm7                    ; B_4 = B_2·B_2: RES = fold(Y) + LO
+    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm7, zmm2, xmm1, 0x03             ; lane 3: B_1
+    vpshufd     zmm1, zmm7, 0x4e                    ; (B1, B0)
+    vpxorq      zmm1, zmm7, zmm1                    ; S = B0 + B1
+    vmovdqu64   [rdi + 704], zmm7                   ; B
+    vmovdqu64   [rdi + 1536], zmm1                  ; S
+    vshufi64x2  zmm1, zmm7, zmm7, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpshufd     zmm2, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm2, zmm1, zmm2                    ; V_2 = V_1·B_4: S = B0 + B1
+    vpshufd     zmm3, zmm7, 0x4e                    ; V_2 = V_1·B_4: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm7                    ; V_2 = V_1·B_4: A0 + A1
+    vpclmulqdq  zmm4, zmm7, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
+    vpclmulqdq  zmm6, zmm7, zmm1, 0x00              ; V_2 = V_1·B_4: A0·B0
+    vpclmulqdq  zmm3, zmm3, zmm2, 0x00              ; V_2 = V_1·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm3, zmm6, zmm4, 0x96              ; V_2 = V_1·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm5, zmm3, 0x08                    ; V_2 = V_1·B_4: MI1
+    vpxorq      zmm4, zmm4, zmm5                    ; V_2 = V_1·B_4: HI += MI1
+    vpslldq     zmm3, zmm3, 0x08                    ; V_2 = V_1·B_4: MI0·x^64
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpxorq      zmm4, zmm5, zmm4                    ; V_2 = V_1·B_4: fold HI
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_2 = V_1·B_4: Y1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_2 = V_1·B_4: Y0·x^64
+    vpternlogq  zmm6, zmm3, zmm4, 0x96              ; V_2 = V_1·B_4: + LO
+    vpxorq      zmm6, zmm5, zmm6                    ; V_2 = V_1·B_4: RES = fold(Y) + LO
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm6, zmm3                    ; V_2 = V_1·B_4: S = B0 + B1
+    vmovdqu64   [rdi + 640], zmm6                   ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 1472], zmm3                  ; V_2 = V_1·B_4: S
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_3 = V_2·B_4: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm6                    ; V_3 = V_2·B_4: A0 + A1
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x00              ; V_3 = V_2·B_4: A0·B0
+    vpclmulqdq  zmm1, zmm3, zmm2, 0x00              ; V_3 = V_2·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm1, zmm5, zmm4, 0x96              ; V_3 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm2, zmm1, 0x08                    ; V_3 = V_2·B_4: MI1
+    vpxorq      zmm2, zmm4, zmm2                    ; V_3 = V_2·B_4: HI += MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_3 = V_2·B_4: MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; V_3 = V_2·B_4: fold HI
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: Y1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_3 = V_2·B_4: Y0·x^64
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: + LO
+    vpxorq      zmm8, zmm3, zmm5                    ; V_3 = V_2·B_4: RES = fold(Y) + LO
+    vpshufd     zmm1, zmm8, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm1, zmm8, zmm1                    ; V_3 = V_2·B_4: S = B0 + B1
+    vmovdqu64   [rdi + 576], zmm8                   ; V_3 = V_2·B_4: B
+    vmovdqu64   [rdi + 1408], zmm1                  ; V_3 = V_2·B_4: S
+    vshufi64x2  zmm1, zmm6, zmm6, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpshufd     zmm2, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm1, zmm2                    ; V_4 = V_2·B_8: S = B0 + B1
+    vpshufd     zmm3, zmm6, 0x4e                    ; V_4 = V_2·B_8: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm6                    ; V_4 = V_2·B_8: A0 + A1
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x00              ; V_4 = V_2·B_8: A0·B0
+    vpclmulqdq  zmm1, zmm3, zmm2, 0x00              ; V_4 = V_2·B_8: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm1, zmm5, zmm4, 0x96              ; V_4 = V_2·B_8: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm2, zmm1, 0x08                    ; V_4 = V_2·B_8: MI1
+    vpxorq      zmm2, zmm4, zmm2                    ; V_4 = V_2·B_8: HI += MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_4 = V_2·B_8: MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; V_4 = V_2·B_8: fold HI
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: Y1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; V_4 = V_2·B_8: Y0·x^64
+    vpternlogq  zmm5, zmm1, zmm2, 0x96              ; V_4 = V_2·B_8: + LO
+    vpxorq      zmm3, zmm3, zmm5                    ; V_4 = V_2·B_8: RES = fold(Y) + LO
+    vpshufd     zmm1, zmm3, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm1, zmm3, zmm1                    ; V_4 = V_2·B_8: S = B0 + B1
+    vmovdqu64   [rdi + 512], zmm3                   ; V_4 = V_2·B_8: B
+    vmovdqu64   [rdi + 1344], zmm1                  ; V_4 = V_2·B_8: S
+    vshufi64x2  zmm1, zmm3, zmm3, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpshufd     zmm2, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm1, zmm2                    ; V_4 = V_2·B_8: S = B0 + B1
+    mov         eax, 0x02                           ; V_4 = V_2·B_8: rounds of s registers
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 256			; V_4 = V_2·B_8
-    vpshufd     zmm4, zmm7, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm7		; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm5, zmm7, zmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  zmm9, zmm7, zmm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm9, zmm5, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm7, zmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpxorq      zmm5, zmm5, zmm7		; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpclmulqdq  zmm7, zmm5, zmm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpxorq      zmm5, zmm7, zmm5		; V_(i+1) = V_(i+1-s)·B_sL: fold HI
-    vpclmulqdq  zmm7, zmm5, zmm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
-    vpternlogq  zmm9, zmm4, zmm5, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: + LO
-    vpxorq      zmm7, zmm7, zmm9		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + LO
-    vpshufd     zmm4, zmm6, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm6		; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm5, zmm6, zmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  zmm9, zmm6, zmm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm9, zmm5, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm6, zmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpxorq      zmm5, zmm5, zmm6		; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpclmulqdq  zmm6, zmm5, zmm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpxorq      zmm5, zmm6, zmm5		; V_(i+2) = V_(i+2-s)·B_sL: fold HI
-    vpclmulqdq  zmm6, zmm5, zmm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
-    vpternlogq  zmm9, zmm4, zmm5, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: + LO
-    vpxorq      zmm6, zmm6, zmm9		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + LO
-    vpshufd     zmm4, zmm8, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm8		; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm5, zmm8, zmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  zmm9, zmm8, zmm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm4, zmm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm4, zmm9, zmm5, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm8, zmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpxorq      zmm5, zmm5, zmm8		; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpclmulqdq  zmm8, zmm5, zmm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpxorq      zmm5, zmm8, zmm5		; V_(i+3) = V_(i+3-s)·B_sL: fold HI
-    vpclmulqdq  zmm8, zmm5, zmm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
-    vpternlogq  zmm9, zmm4, zmm5, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: + LO
-    vpxorq      zmm8, zmm8, zmm9		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + LO
-    vpshufd     zmm4, zmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
-    vpclmulqdq  zmm5, zmm3, zmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  zmm9, zmm3, zmm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  zmm3, zmm4, zmm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm3, zmm9, zmm5, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm4, zmm3, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpxorq      zmm4, zmm5, zmm4		; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    vpslldq     zmm3, zmm3, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpclmulqdq  zmm5, zmm4, zmm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpxorq      zmm4, zmm5, zmm4		; V_(i+4) = V_(i+4-s)·B_sL: fold HI
-    vpclmulqdq  zmm5, zmm4, zmm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
-    vpternlogq  zmm9, zmm3, zmm4, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: + LO
-    vpxorq      zmm3, zmm5, zmm9		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + LO
-    vpshufd     zmm4, zmm7, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      zmm4, zmm7, zmm4		; entries of V_(i+1): S = B0 + B1
-    vmovdqu64   [rdi + 704], zmm7		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 1536], zmm4		; entries of V_(i+1): S
-    vpshufd     zmm4, zmm6, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      zmm4, zmm6, zmm4		; entries of V_(i+2): S = B0 + B1
-    vmovdqu64   [rdi + 640], zmm6		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 1472], zmm4		; entries of V_(i+2): S
-    vpshufd     zmm4, zmm8, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      zmm4, zmm8, zmm4		; entries of V_(i+3): S = B0 + B1
-    vmovdqu64   [rdi + 576], zmm8		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 1408], zmm4		; entries of V_(i+3): S
-    vpshufd     zmm4, zmm3, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxorq      zmm4, zmm3, zmm4		; entries of V_(i+4): S = B0 + B1
-    vmovdqu64   [rdi + 512], zmm3		; entries of V_(i+4): B
-    vmovdqu64   [rdi + 1344], zmm4		; entries of V_(i+4): S
+    sub         rdi, 256                            ; V_4 = V_2·B_8
+    vpshufd     zmm4, zmm7, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm7, zmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm7, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm7, zmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: fold HI
+    vpclmulqdq  zmm7, zmm5, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxorq      zmm7, zmm7, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm6, zmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm6, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm6                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm6, zmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: fold HI
+    vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxorq      zmm6, zmm6, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm8, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm8, zmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm8, zmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm4, zmm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm4, zmm9, zmm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm8, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpxorq      zmm5, zmm5, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    vpclmulqdq  zmm8, zmm5, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpxorq      zmm5, zmm8, zmm5                    ; V_(i+3) = V_(i+3-s)·B_sL: fold HI
+    vpclmulqdq  zmm8, zmm5, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: Y1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm4, zmm5, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxorq      zmm8, zmm8, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
+    vpclmulqdq  zmm5, zmm3, zmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  zmm9, zmm3, zmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  zmm3, zmm4, zmm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm3, zmm9, zmm5, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm4, zmm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpxorq      zmm4, zmm5, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    vpslldq     zmm3, zmm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpxorq      zmm4, zmm5, zmm4                    ; V_(i+4) = V_(i+4-s)·B_sL: fold HI
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: Y1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·x^64
+    vpternlogq  zmm9, zmm3, zmm4, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxorq      zmm3, zmm5, zmm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + LO
+    vpshufd     zmm4, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxorq      zmm4, zmm7, zmm4                    ; entries of V_(i+1): S = B0 + B1
+    vmovdqu64   [rdi + 704], zmm7                   ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 1536], zmm4                  ; entries of V_(i+1): S
+    vpshufd     zmm4, zmm6, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxorq      zmm4, zmm6, zmm4                    ; entries of V_(i+2): S = B0 + B1
+    vmovdqu64   [rdi + 640], zmm6                   ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 1472], zmm4                  ; entries of V_(i+2): S
+    vpshufd     zmm4, zmm8, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      zmm4, zmm8, zmm4                    ; entries of V_(i+3): S = B0 + B1
+    vmovdqu64   [rdi + 576], zmm8                   ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 1408], zmm4                  ; entries of V_(i+3): S
+    vpshufd     zmm4, zmm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      zmm4, zmm3, zmm4                    ; entries of V_(i+4): S = B0 + B1
+    vmovdqu64   [rdi + 512], zmm3                   ; entries of V_(i+4): B
+    vmovdqu64   [rdi + 1344], zmm4                  ; entries of V_(i+4): S
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -291,28 +291,28 @@ global ghash_avx512_karatsuba_clmul2_x48_natural_mul:function (ghash_avx512_kara
 align 32
 ghash_avx512_karatsuba_clmul2_x48_natural_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm0, xmm1, [rdi + 1584], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm0, xmm3, xmm2, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm1, xmm0, 0x08		; MI1
-    vpxorq      xmm1, xmm2, xmm1		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpxorq      xmm1, xmm2, xmm1		; fold HI
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; Y1·Q
-    vpslldq     xmm1, xmm1, 0x08		; Y0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(Y) + LO
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1584], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -324,217 +324,217 @@ global ghash_avx512_karatsuba_clmul2_x48_natural_update:function (ghash_avx512_k
 align 32
 ghash_avx512_karatsuba_clmul2_x48_natural_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm0, xmm1, [rdi + 1584], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm0, xmm3, xmm2, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm1, xmm0, 0x08		; MI1
-    vpxorq      xmm1, xmm2, xmm1		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpxorq      xmm1, xmm2, xmm1		; fold HI
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; Y1·Q
-    vpslldq     xmm1, xmm1, 0x08		; Y0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(Y) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1584], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm0, xmm3, xmm2, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm1, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm2, xmm1                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal]	; bit_reversal
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm0, [rel ghash_avx512_karatsuba_clmul2_x48_natural_bit_reversal]  ; bit_reversal
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm3, [rdx + 128]		; C3·H^10: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C3·H^10: C
-    vpshufd     zmm4, zmm3, 0x4e		; C3·H^10: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C3·H^10: A0 + A1
-    vpclmulqdq  zmm12, zmm3, [rdi + 128], 0x11	; C3·H^10: A1·B1
-    vpclmulqdq  zmm13, zmm3, [rdi + 128], 0x00	; C3·H^10: A0·B0
-    vpclmulqdq  zmm14, zmm4, [rdi + 960], 0x00	; C3·H^10: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm3, [rdx + 192]		; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C4·H^9: C
-    vpshufd     zmm4, zmm3, 0x4e		; C4·H^9: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C4·H^9: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 192], 0x11	; C4·H^9: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x00	; C4·H^9: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x00	; C4·H^9: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 256]		; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00	; C5·H^8: C
-    vpshufd     zmm7, zmm6, 0x4e		; C5·H^8: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6		; C5·H^8: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 256], 0x11	; C5·H^8: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x00	; C5·H^8: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1088], 0x00	; C5·H^8: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm9, [rdx + 320]		; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00	; C6·H^7: C
-    vpshufd     zmm10, zmm9, 0x4e		; C6·H^7: (A1, A0)
-    vpxorq      zmm10, zmm10, zmm9		; C6·H^7: A0 + A1
-    vpclmulqdq  zmm11, zmm9, [rdi + 320], 0x11	; C6·H^7: A1·B1
-    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x00	; C6·H^7: A0·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 1152], 0x00	; C6·H^7: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm12, zmm5, zmm8, 0x96		; C6·H^7: HI += it
-    vpternlogq  zmm13, zmm3, zmm6, 0x96		; C6·H^7: LO += it
-    vpternlogq  zmm14, zmm4, zmm7, 0x96		; C6·H^7: MI += it
-    vmovdqu64   zmm3, [rdx + 384]		; C7·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C7·H^6: C
-    vpshufd     zmm4, zmm3, 0x4e		; C7·H^6: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C7·H^6: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x11	; C7·H^6: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x00	; C7·H^6: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1216], 0x00	; C7·H^6: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 448]		; C8·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00	; C8·H^5: C
-    vpshufd     zmm7, zmm6, 0x4e		; C8·H^5: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6		; C8·H^5: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x11	; C8·H^5: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x00	; C8·H^5: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1280], 0x00	; C8·H^5: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm12, zmm11, zmm5, 0x96	; C8·H^5: HI += it
-    vpternlogq  zmm13, zmm9, zmm3, 0x96		; C8·H^5: LO += it
-    vpternlogq  zmm14, zmm10, zmm4, 0x96	; C8·H^5: MI += it
-    vmovdqu64   zmm3, [rdx + 512]		; C9·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C9·H^4: C
-    vpshufd     zmm4, zmm3, 0x4e		; C9·H^4: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C9·H^4: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x11	; C9·H^4: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x00	; C9·H^4: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1344], 0x00	; C9·H^4: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm9, [rdx + 576]		; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00	; C10·H^3: C
-    vpshufd     zmm10, zmm9, 0x4e		; C10·H^3: (A1, A0)
-    vpxorq      zmm10, zmm10, zmm9		; C10·H^3: A0 + A1
-    vpclmulqdq  zmm11, zmm9, [rdi + 576], 0x11	; C10·H^3: A1·B1
-    vpclmulqdq  zmm9, zmm9, [rdi + 576], 0x00	; C10·H^3: A0·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 1408], 0x00	; C10·H^3: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm12, zmm8, zmm5, 0x96		; C10·H^3: HI += it
-    vpternlogq  zmm13, zmm6, zmm3, 0x96		; C10·H^3: LO += it
-    vpternlogq  zmm14, zmm7, zmm4, 0x96		; C10·H^3: MI += it
-    vmovdqu64   zmm3, [rdx + 640]		; C11·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C11·H^2: C
-    vpshufd     zmm4, zmm3, 0x4e		; C11·H^2: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C11·H^2: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x11	; C11·H^2: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 640], 0x00	; C11·H^2: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 1472], 0x00	; C11·H^2: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm6, [rdx + 704]		; C12·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00	; C12·H^1: C
-    vpshufd     zmm7, zmm6, 0x4e		; C12·H^1: (A1, A0)
-    vpxorq      zmm7, zmm7, zmm6		; C12·H^1: A0 + A1
-    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x11	; C12·H^1: A1·B1
-    vpclmulqdq  zmm6, zmm6, [rdi + 704], 0x00	; C12·H^1: A0·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 1536], 0x00	; C12·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm12, zmm11, zmm5, 0x96	; C12·H^1: HI += it
-    vpternlogq  zmm13, zmm9, zmm3, 0x96		; C12·H^1: LO += it
-    vpternlogq  zmm14, zmm10, zmm4, 0x96	; C12·H^1: MI += it
-    vmovdqu64   zmm3, [rdx + 64]		; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C2·H^11: C
-    vpshufd     zmm4, zmm3, 0x4e		; C2·H^11: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C2·H^11: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x11	; C2·H^11: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x00	; C2·H^11: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 896], 0x00	; C2·H^11: (A0 + A1)·(B0 + B1)
-    vmovdqu64   zmm9, [rdx]			; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00	; C1·H^12: C
-    vpxorq      zmm2, zmm9, zmm2		; C1·H^12: A = X + C
-    vpshufd     zmm9, zmm2, 0x4e		; C1·H^12: (A1, A0)
-    vpxorq      zmm9, zmm9, zmm2		; C1·H^12: A0 + A1
-    vpclmulqdq  zmm10, zmm2, [rdi], 0x11	; C1·H^12: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x00		; C1·H^12: A0·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 832], 0x00	; C1·H^12: (A0 + A1)·(B0 + B1)
-    vpternlogq  zmm12, zmm8, zmm5, 0x96		; C1·H^12: HI += it
-    vpternlogq  zmm13, zmm6, zmm3, 0x96		; C1·H^12: LO += it
-    vpternlogq  zmm14, zmm7, zmm4, 0x96		; C1·H^12: MI += it
-    vpxorq      zmm3, zmm12, zmm10		; C1·H^12: HI += it
-    vpxorq      zmm5, zmm13, zmm2		; C1·H^12: LO += it
-    vpternlogq  zmm14, zmm9, zmm5, 0x96		; reduce: MI += LO
-    vpxorq      zmm2, zmm14, zmm3		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm4, zmm2, 0x08		; reduce: MI1
-    vpxorq      zmm3, zmm3, zmm4		; reduce: HI += MI1
-    vpslldq     zmm2, zmm2, 0x08		; reduce: MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x01		; reduce: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08		; reduce: HI0·x^64
-    vpxorq      zmm3, zmm4, zmm3		; reduce: fold HI
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x01		; reduce: Y1·Q
-    vpslldq     zmm3, zmm3, 0x08		; reduce: Y0·x^64
-    vpternlogq  zmm5, zmm2, zmm3, 0x96		; reduce: + LO
-    vpxorq      zmm2, zmm4, zmm5		; reduce: RES = fold(Y) + LO
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 768			; next group
+    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^10: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C3·H^10: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C3·H^10: A0 + A1
+    vpclmulqdq  zmm12, zmm3, [rdi + 128], 0x11      ; C3·H^10: A1·B1
+    vpclmulqdq  zmm13, zmm3, [rdi + 128], 0x00      ; C3·H^10: A0·B0
+    vpclmulqdq  zmm14, zmm4, [rdi + 960], 0x00      ; C3·H^10: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C4·H^9: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C4·H^9: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C4·H^9: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 192], 0x11       ; C4·H^9: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x00       ; C4·H^9: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1024], 0x00      ; C4·H^9: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm6, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C5·H^8: C
+    vpshufd     zmm7, zmm6, 0x4e                    ; C5·H^8: (A1, A0)
+    vpxorq      zmm7, zmm7, zmm6                    ; C5·H^8: A0 + A1
+    vpclmulqdq  zmm8, zmm6, [rdi + 256], 0x11       ; C5·H^8: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x00       ; C5·H^8: A0·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 1088], 0x00      ; C5·H^8: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm9, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C6·H^7: C
+    vpshufd     zmm10, zmm9, 0x4e                   ; C6·H^7: (A1, A0)
+    vpxorq      zmm10, zmm10, zmm9                  ; C6·H^7: A0 + A1
+    vpclmulqdq  zmm11, zmm9, [rdi + 320], 0x11      ; C6·H^7: A1·B1
+    vpclmulqdq  zmm9, zmm9, [rdi + 320], 0x00       ; C6·H^7: A0·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 1152], 0x00    ; C6·H^7: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C6·H^7: HI += it
+    vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^7: MI += it
+    vmovdqu64   zmm3, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C7·H^6: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C7·H^6: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C7·H^6: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x11       ; C7·H^6: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x00       ; C7·H^6: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1216], 0x00      ; C7·H^6: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm6, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C8·H^5: C
+    vpshufd     zmm7, zmm6, 0x4e                    ; C8·H^5: (A1, A0)
+    vpxorq      zmm7, zmm7, zmm6                    ; C8·H^5: A0 + A1
+    vpclmulqdq  zmm8, zmm6, [rdi + 448], 0x11       ; C8·H^5: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x00       ; C8·H^5: A0·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 1280], 0x00      ; C8·H^5: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C8·H^5: HI += it
+    vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^5: MI += it
+    vmovdqu64   zmm3, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C9·H^4: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C9·H^4: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C9·H^4: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 512], 0x11       ; C9·H^4: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x00       ; C9·H^4: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1344], 0x00      ; C9·H^4: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm9, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C10·H^3: C
+    vpshufd     zmm10, zmm9, 0x4e                   ; C10·H^3: (A1, A0)
+    vpxorq      zmm10, zmm10, zmm9                  ; C10·H^3: A0 + A1
+    vpclmulqdq  zmm11, zmm9, [rdi + 576], 0x11      ; C10·H^3: A1·B1
+    vpclmulqdq  zmm9, zmm9, [rdi + 576], 0x00       ; C10·H^3: A0·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 1408], 0x00    ; C10·H^3: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm8, zmm5, 0x96             ; C10·H^3: HI += it
+    vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C10·H^3: MI += it
+    vmovdqu64   zmm3, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C11·H^2: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C11·H^2: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C11·H^2: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 640], 0x11       ; C11·H^2: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 640], 0x00       ; C11·H^2: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 1472], 0x00      ; C11·H^2: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm6, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C12·H^1: C
+    vpshufd     zmm7, zmm6, 0x4e                    ; C12·H^1: (A1, A0)
+    vpxorq      zmm7, zmm7, zmm6                    ; C12·H^1: A0 + A1
+    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x11       ; C12·H^1: A1·B1
+    vpclmulqdq  zmm6, zmm6, [rdi + 704], 0x00       ; C12·H^1: A0·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 1536], 0x00      ; C12·H^1: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm11, zmm5, 0x96            ; C12·H^1: HI += it
+    vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C12·H^1: MI += it
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C2·H^11: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C2·H^11: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C2·H^11: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x11        ; C2·H^11: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x00        ; C2·H^11: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 896], 0x00       ; C2·H^11: (A0 + A1)·(B0 + B1)
+    vmovdqu64   zmm9, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^12: A = X + C
+    vpshufd     zmm9, zmm2, 0x4e                    ; C1·H^12: (A1, A0)
+    vpxorq      zmm9, zmm9, zmm2                    ; C1·H^12: A0 + A1
+    vpclmulqdq  zmm10, zmm2, [rdi], 0x11            ; C1·H^12: A1·B1
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 832], 0x00       ; C1·H^12: (A0 + A1)·(B0 + B1)
+    vpternlogq  zmm12, zmm8, zmm5, 0x96             ; C1·H^12: HI += it
+    vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C1·H^12: MI += it
+    vpxorq      zmm3, zmm12, zmm10                  ; C1·H^12: HI += it
+    vpxorq      zmm5, zmm13, zmm2                   ; C1·H^12: LO += it
+    vpternlogq  zmm14, zmm9, zmm5, 0x96             ; reduce: MI += LO
+    vpxorq      zmm2, zmm14, zmm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm4, zmm2, 0x08                    ; reduce: MI1
+    vpxorq      zmm3, zmm3, zmm4                    ; reduce: HI += MI1
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: HI1·Q
+    vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
+    vpxorq      zmm3, zmm4, zmm3                    ; reduce: fold HI
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x01              ; reduce: Y1·Q
+    vpslldq     zmm3, zmm3, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; reduce: + LO
+    vpxorq      zmm2, zmm4, zmm5                    ; reduce: RES = fold(Y) + LO
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm7, xmm7, xmm7
@@ -542,38 +542,38 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     vpxorq      xmm1, xmm1, xmm1
     jmp         .rest
 .first:
-    vmovdqu64   zmm1, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb zmm1, zmm1, zmm0, 0x00	; C·H^m: C
-    vpxorq      zmm2, zmm1, zmm2		; C·H^m: A = X + C
-    vpshufd     zmm1, zmm2, 0x4e		; C·H^m: (A1, A0)
-    vpxorq      zmm3, zmm1, zmm2		; C·H^m: A0 + A1
-    vpclmulqdq  zmm1, zmm2, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  zmm7, zmm2, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  zmm6, zmm3, [rdi + 832], 0x00	; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm1, zmm1, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm2, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpshufd     zmm1, zmm2, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      zmm3, zmm1, zmm2                    ; C·H^m: A0 + A1
+    vpclmulqdq  zmm1, zmm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm7, zmm2, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm6, zmm3, [rdi + 832], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm3, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C·H^i: C
-    vpshufd     zmm4, zmm3, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      zmm4, zmm4, zmm3		; C·H^i: A0 + A1
-    vpclmulqdq  zmm5, zmm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 832], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm1, zmm1, zmm5		; C·H^i: HI += it
-    vpxorq      zmm7, zmm7, zmm3		; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm4		; C·H^i: MI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C·H^i: C
+    vpshufd     zmm4, zmm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm4, zmm4, zmm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm3, zmm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 832], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm1, zmm1, zmm5                    ; C·H^i: HI += it
+    vpxorq      zmm7, zmm7, zmm3                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm4                    ; C·H^i: MI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -581,100 +581,100 @@ ghash_avx512_karatsuba_clmul2_x48_natural_update:
     sub         rax, rcx
     cmp         rcx, 0x31
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
 .last_done:
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C
-    vpxorq      zmm2, zmm3, zmm2		; C·H^i: A = X + C; X counts once
-    vpshufd     zmm3, zmm2, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      zmm3, zmm3, zmm2		; C·H^i: A0 + A1
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 832], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      zmm1, zmm1, zmm4		; C·H^i: HI += it
-    vpxorq      zmm7, zmm7, zmm2		; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm3		; C·H^i: MI += it
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     zmm3, zmm2, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: A0 + A1
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 832], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: HI += it
+    vpxorq      zmm7, zmm7, zmm2                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  zmm6, zmm7, zmm1, 0x96		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     zmm2, zmm6, 0x08		; reduce: MI1
-    vpxorq      zmm1, zmm1, zmm2		; reduce: HI += MI1
-    vpslldq     zmm2, zmm6, 0x08		; reduce: MI0·x^64
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     zmm1, zmm1, 0x08		; reduce: HI0·x^64
-    vpxorq      zmm1, zmm3, zmm1		; reduce: fold HI
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01	; reduce: Y1·Q
-    vpslldq     zmm1, zmm1, 0x08		; reduce: Y0·x^64
-    vpternlogq  zmm7, zmm2, zmm1, 0x96		; reduce: + LO
-    vpxorq      zmm1, zmm3, zmm7		; reduce: RES = fold(Y) + LO
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpternlogq  zmm6, zmm7, zmm1, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     zmm2, zmm6, 0x08                    ; reduce: MI1
+    vpxorq      zmm1, zmm1, zmm2                    ; reduce: HI += MI1
+    vpslldq     zmm2, zmm6, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: HI0·x^64
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold HI
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_karatsuba_clmul2_x48_natural_fold_q], 0x01  ; reduce: Y1·Q
+    vpslldq     zmm1, zmm1, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  zmm7, zmm2, zmm1, 0x96              ; reduce: + LO
+    vpxorq      zmm1, zmm3, zmm7                    ; reduce: RES = fold(Y) + LO
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,190 +55,190 @@ global ghash_avx512_schoolbook_clmul2_x32_init:function (ghash_avx512_schoolbook
 align 32
 ghash_avx512_schoolbook_clmul2_x32_init:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 512], zmm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; H
+    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 512], zmm1                   ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpxorq      xmm3, xmm3, xmm4		; B_2 = B_1·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08		; B_2 = B_1·B_1: MI1
-    vpslldq     xmm3, xmm3, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm2, xmm3, xmm2		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm6, xmm2, xmm1, 0x11		; B_3 = B_2·B_1: A1·B1
-    vpclmulqdq  xmm3, xmm2, xmm1, 0x00		; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm4, xmm2, xmm1, 0x01		; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm5, xmm2, xmm1, 0x10		; B_3 = B_2·B_1: A0·B1
-    vpxorq      xmm4, xmm4, xmm5		; B_3 = B_2·B_1: MI += it
-    vpsrldq     xmm5, xmm4, 0x08		; B_3 = B_2·B_1: MI1
-    vpslldq     xmm4, xmm4, 0x08		; B_3 = B_2·B_1: MI0·x^64
-    vpxorq      xmm3, xmm3, xmm4		; B_3 = B_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpxorq      xmm3, xmm4, xmm3		; B_3 = B_2·B_1: fold LO
-    vpclmulqdq  xmm4, xmm3, xmm0, 0x10		; B_3 = B_2·B_1: Y0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_3 = B_2·B_1: (Y1, Y0)
-    vpternlogq  xmm6, xmm5, xmm3, 0x96		; B_3 = B_2·B_1: + HI
-    vpxorq      xmm3, xmm4, xmm6		; B_3 = B_2·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x11		; B_4 = B_2·B_2: A1·B1
-    vpclmulqdq  xmm4, xmm2, xmm2, 0x00		; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x01		; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_4 = B_2·B_2: A0·B1
-    vpxorq      xmm5, xmm5, xmm6		; B_4 = B_2·B_2: MI += it
-    vpsrldq     xmm6, xmm5, 0x08		; B_4 = B_2·B_2: MI1
-    vpslldq     xmm5, xmm5, 0x08		; B_4 = B_2·B_2: MI0·x^64
-    vpxorq      xmm4, xmm4, xmm5		; B_4 = B_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm4, xmm5, xmm4		; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm5, xmm4, xmm0, 0x10		; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm7, xmm6, xmm4, 0x96		; B_4 = B_2·B_2: + HI
-    vpxorq      xmm4, xmm5, xmm7		; B_4 = B_2·B_2: RES = fold(Y) + HI
-    vinserti64x2 zmm3, zmm4, xmm3, 0x01		; lane 1: B_3
-    vinserti64x2 zmm2, zmm3, xmm2, 0x02		; lane 2: B_2
-    vinserti64x2 zmm6, zmm2, xmm1, 0x03		; lane 3: B_1
-    vmovdqu64   [rdi + 448], zmm6		; B
-    vshufi64x2  zmm1, zmm6, zmm6, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm5, zmm6, zmm1, 0x11		; V_2 = V_1·B_4: A1·B1
-    vpclmulqdq  zmm2, zmm6, zmm1, 0x00		; V_2 = V_1·B_4: A0·B0
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x01		; V_2 = V_1·B_4: A1·B0
-    vpclmulqdq  zmm4, zmm6, zmm1, 0x10		; V_2 = V_1·B_4: A0·B1
-    vpxorq      zmm3, zmm3, zmm4		; V_2 = V_1·B_4: MI += it
-    vpsrldq     zmm4, zmm3, 0x08		; V_2 = V_1·B_4: MI1
-    vpslldq     zmm3, zmm3, 0x08		; V_2 = V_1·B_4: MI0·x^64
-    vpxorq      zmm2, zmm2, zmm3		; V_2 = V_1·B_4: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpxorq      zmm2, zmm3, zmm2		; V_2 = V_1·B_4: fold LO
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; V_2 = V_1·B_4: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_2 = V_1·B_4: (Y1, Y0)
-    vpternlogq  zmm5, zmm4, zmm2, 0x96		; V_2 = V_1·B_4: + HI
-    vpxorq      zmm5, zmm3, zmm5		; V_2 = V_1·B_4: RES = fold(Y) + HI
-    vmovdqu64   [rdi + 384], zmm5		; V_2 = V_1·B_4: B
-    vpclmulqdq  zmm4, zmm5, zmm1, 0x11		; V_3 = V_2·B_4: A1·B1
-    vpclmulqdq  zmm2, zmm5, zmm1, 0x00		; V_3 = V_2·B_4: A0·B0
-    vpclmulqdq  zmm3, zmm5, zmm1, 0x01		; V_3 = V_2·B_4: A1·B0
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10		; V_3 = V_2·B_4: A0·B1
-    vpxorq      zmm1, zmm3, zmm1		; V_3 = V_2·B_4: MI += it
-    vpsrldq     zmm3, zmm1, 0x08		; V_3 = V_2·B_4: MI1
-    vpslldq     zmm1, zmm1, 0x08		; V_3 = V_2·B_4: MI0·x^64
-    vpxorq      zmm1, zmm2, zmm1		; V_3 = V_2·B_4: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10		; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpxorq      zmm1, zmm2, zmm1		; V_3 = V_2·B_4: fold LO
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10		; V_3 = V_2·B_4: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; V_3 = V_2·B_4: (Y1, Y0)
-    vpternlogq  zmm4, zmm3, zmm1, 0x96		; V_3 = V_2·B_4: + HI
-    vpxorq      zmm7, zmm2, zmm4		; V_3 = V_2·B_4: RES = fold(Y) + HI
-    vmovdqu64   [rdi + 320], zmm7		; V_3 = V_2·B_4: B
-    vshufi64x2  zmm1, zmm5, zmm5, 0x00		; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm4, zmm5, zmm1, 0x11		; V_4 = V_2·B_8: A1·B1
-    vpclmulqdq  zmm2, zmm5, zmm1, 0x00		; V_4 = V_2·B_8: A0·B0
-    vpclmulqdq  zmm3, zmm5, zmm1, 0x01		; V_4 = V_2·B_8: A1·B0
-    vpclmulqdq  zmm1, zmm5, zmm1, 0x10		; V_4 = V_2·B_8: A0·B1
-    vpxorq      zmm1, zmm3, zmm1		; V_4 = V_2·B_8: MI += it
-    vpsrldq     zmm3, zmm1, 0x08		; V_4 = V_2·B_8: MI1
-    vpslldq     zmm1, zmm1, 0x08		; V_4 = V_2·B_8: MI0·x^64
-    vpxorq      zmm1, zmm2, zmm1		; V_4 = V_2·B_8: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpxorq      zmm1, zmm2, zmm1		; V_4 = V_2·B_8: fold LO
-    vpclmulqdq  zmm2, zmm1, zmm0, 0x10		; V_4 = V_2·B_8: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; V_4 = V_2·B_8: (Y1, Y0)
-    vpternlogq  zmm4, zmm3, zmm1, 0x96		; V_4 = V_2·B_8: + HI
-    vpxorq      zmm2, zmm2, zmm4		; V_4 = V_2·B_8: RES = fold(Y) + HI
-    vmovdqu64   [rdi + 256], zmm2		; V_4 = V_2·B_8: B
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; V_4 = V_2·B_8: in every lane
-    mov         eax, 0x01			; V_4 = V_2·B_8: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpxorq      xmm3, xmm3, xmm4                    ; B_2 = B_1·B_1: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpclmulqdq  xmm6, xmm2, xmm1, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm3, xmm2, xmm1, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm4, xmm2, xmm1, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm5, xmm2, xmm1, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; B_3 = B_2·B_1: MI += it
+    vpsrldq     xmm5, xmm4, 0x08                    ; B_3 = B_2·B_1: MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
+    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpxorq      xmm3, xmm4, xmm3                    ; B_3 = B_2·B_1: fold LO
+    vpclmulqdq  xmm4, xmm3, xmm0, 0x10              ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm3, xmm4, xmm6                    ; B_3 = B_2·B_1: RES = fold(Y) + HI
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpclmulqdq  xmm4, xmm2, xmm2, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x01              ; B_4 = B_2·B_2: A1·B0
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_4 = B_2·B_2: A0·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; B_4 = B_2·B_2: MI += it
+    vpsrldq     xmm6, xmm5, 0x08                    ; B_4 = B_2·B_2: MI1
+    vpslldq     xmm5, xmm5, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
+    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: LO += MI0·x^64
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpxorq      xmm4, xmm5, xmm4                    ; B_4 = B_2·B_2: fold LO
+    vpclmulqdq  xmm5, xmm4, xmm0, 0x10              ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm7, xmm6, xmm4, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm4, xmm5, xmm7                    ; B_4 = B_2·B_2: RES = fold(Y) + HI
+    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm6, zmm2, xmm1, 0x03             ; lane 3: B_1
+    vmovdqu64   [rdi + 448], zmm6                   ; B
+    vshufi64x2  zmm1, zmm6, zmm6, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm5, zmm6, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
+    vpclmulqdq  zmm2, zmm6, zmm1, 0x00              ; V_2 = V_1·B_4: A0·B0
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x10              ; V_2 = V_1·B_4: A0·B1
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: MI += it
+    vpsrldq     zmm4, zmm3, 0x08                    ; V_2 = V_1·B_4: MI1
+    vpslldq     zmm3, zmm3, 0x08                    ; V_2 = V_1·B_4: MI0·x^64
+    vpxorq      zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpxorq      zmm2, zmm3, zmm2                    ; V_2 = V_1·B_4: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_2 = V_1·B_4: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_2 = V_1·B_4: (Y1, Y0)
+    vpternlogq  zmm5, zmm4, zmm2, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm5, zmm3, zmm5                    ; V_2 = V_1·B_4: RES = fold(Y) + HI
+    vmovdqu64   [rdi + 384], zmm5                   ; V_2 = V_1·B_4: B
+    vpclmulqdq  zmm4, zmm5, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
+    vpclmulqdq  zmm2, zmm5, zmm1, 0x00              ; V_3 = V_2·B_4: A0·B0
+    vpclmulqdq  zmm3, zmm5, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; V_3 = V_2·B_4: A0·B1
+    vpxorq      zmm1, zmm3, zmm1                    ; V_3 = V_2·B_4: MI += it
+    vpsrldq     zmm3, zmm1, 0x08                    ; V_3 = V_2·B_4: MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_3 = V_2·B_4: MI0·x^64
+    vpxorq      zmm1, zmm2, zmm1                    ; V_3 = V_2·B_4: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpxorq      zmm1, zmm2, zmm1                    ; V_3 = V_2·B_4: fold LO
+    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_3 = V_2·B_4: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_3 = V_2·B_4: (Y1, Y0)
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; V_3 = V_2·B_4: + HI
+    vpxorq      zmm7, zmm2, zmm4                    ; V_3 = V_2·B_4: RES = fold(Y) + HI
+    vmovdqu64   [rdi + 320], zmm7                   ; V_3 = V_2·B_4: B
+    vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm4, zmm5, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
+    vpclmulqdq  zmm2, zmm5, zmm1, 0x00              ; V_4 = V_2·B_8: A0·B0
+    vpclmulqdq  zmm3, zmm5, zmm1, 0x01              ; V_4 = V_2·B_8: A1·B0
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; V_4 = V_2·B_8: A0·B1
+    vpxorq      zmm1, zmm3, zmm1                    ; V_4 = V_2·B_8: MI += it
+    vpsrldq     zmm3, zmm1, 0x08                    ; V_4 = V_2·B_8: MI1
+    vpslldq     zmm1, zmm1, 0x08                    ; V_4 = V_2·B_8: MI0·x^64
+    vpxorq      zmm1, zmm2, zmm1                    ; V_4 = V_2·B_8: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpxorq      zmm1, zmm2, zmm1                    ; V_4 = V_2·B_8: fold LO
+    vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_4 = V_2·B_8: (Y1, Y0)
+    vpternlogq  zmm4, zmm3, zmm1, 0x96              ; V_4 = V_2·B_8: + HI
+    vpxorq      zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: RES = fold(Y) + HI
+    vmovdqu64   [rdi + 256], zmm2                   ; V_4 = V_2·B_8: B
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: in every lane
+    mov         eax, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
 .round:
-    sub         rdi, 256			; V_4 = V_2·B_8
-    vpclmulqdq  zmm8, zmm6, zmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  zmm3, zmm6, zmm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm6, zmm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  zmm6, zmm6, zmm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    vpxorq      zmm4, zmm4, zmm6		; V_(i+1) = V_(i+1-s)·B_sL: MI += it
-    vpsrldq     zmm6, zmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxorq      zmm3, zmm3, zmm4		; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm3, zmm4, zmm3		; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
-    vpternlogq  zmm8, zmm6, zmm3, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxorq      zmm6, zmm4, zmm8		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
-    vpclmulqdq  zmm8, zmm5, zmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  zmm3, zmm5, zmm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm5, zmm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  zmm5, zmm5, zmm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    vpxorq      zmm4, zmm4, zmm5		; V_(i+2) = V_(i+2-s)·B_sL: MI += it
-    vpsrldq     zmm5, zmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxorq      zmm3, zmm3, zmm4		; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm3, zmm4, zmm3		; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
-    vpternlogq  zmm8, zmm5, zmm3, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxorq      zmm5, zmm4, zmm8		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
-    vpclmulqdq  zmm8, zmm7, zmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  zmm3, zmm7, zmm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm7, zmm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  zmm7, zmm7, zmm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    vpxorq      zmm4, zmm4, zmm7		; V_(i+3) = V_(i+3-s)·B_sL: MI += it
-    vpsrldq     zmm7, zmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpslldq     zmm4, zmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxorq      zmm3, zmm3, zmm4		; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm3, zmm4, zmm3		; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpclmulqdq  zmm4, zmm3, zmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
-    vpternlogq  zmm8, zmm7, zmm3, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxorq      zmm7, zmm4, zmm8		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
-    vpclmulqdq  zmm8, zmm2, zmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  zmm4, zmm2, zmm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  zmm2, zmm2, zmm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    vpxorq      zmm2, zmm4, zmm2		; V_(i+4) = V_(i+4-s)·B_sL: MI += it
-    vpsrldq     zmm4, zmm2, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpslldq     zmm2, zmm2, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxorq      zmm2, zmm3, zmm2		; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm2, zmm3, zmm2		; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
-    vpternlogq  zmm8, zmm4, zmm2, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxorq      zmm2, zmm3, zmm8		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
-    vmovdqu64   [rdi + 448], zmm6		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 384], zmm5		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 320], zmm7		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 256], zmm2		; entries of V_(i+4): B
+    sub         rdi, 256                            ; V_4 = V_2·B_8
+    vpclmulqdq  zmm8, zmm6, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  zmm3, zmm6, zmm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm6, zmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  zmm6, zmm6, zmm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
+    vpxorq      zmm4, zmm4, zmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: MI += it
+    vpsrldq     zmm6, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    vpxorq      zmm3, zmm3, zmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm3, zmm4, zmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
+    vpternlogq  zmm8, zmm6, zmm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxorq      zmm6, zmm4, zmm8                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
+    vpclmulqdq  zmm8, zmm5, zmm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  zmm3, zmm5, zmm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm5, zmm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  zmm5, zmm5, zmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: MI += it
+    vpsrldq     zmm5, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    vpxorq      zmm3, zmm3, zmm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm3, zmm4, zmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
+    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxorq      zmm5, zmm4, zmm8                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
+    vpclmulqdq  zmm8, zmm7, zmm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  zmm3, zmm7, zmm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm7, zmm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  zmm7, zmm7, zmm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
+    vpxorq      zmm4, zmm4, zmm7                    ; V_(i+3) = V_(i+3-s)·B_sL: MI += it
+    vpsrldq     zmm7, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpslldq     zmm4, zmm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    vpxorq      zmm3, zmm3, zmm4                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm3, zmm4, zmm3                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
+    vpclmulqdq  zmm4, zmm3, zmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
+    vpternlogq  zmm8, zmm7, zmm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxorq      zmm7, zmm4, zmm8                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
+    vpclmulqdq  zmm8, zmm2, zmm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  zmm4, zmm2, zmm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  zmm2, zmm2, zmm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
+    vpxorq      zmm2, zmm4, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: MI += it
+    vpsrldq     zmm4, zmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpslldq     zmm2, zmm2, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm2, zmm3, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
+    vpternlogq  zmm8, zmm4, zmm2, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxorq      zmm2, zmm3, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
+    vmovdqu64   [rdi + 448], zmm6                   ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 384], zmm5                   ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 320], zmm7                   ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 256], zmm2                   ; entries of V_(i+4): B
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -250,27 +250,27 @@ global ghash_avx512_schoolbook_clmul2_x32_mul:function (ghash_avx512_schoolbook_
 align 32
 ghash_avx512_schoolbook_clmul2_x32_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x11	; A1·B1
-    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm1, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
+    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x11       ; A1·B1
+    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm1, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -282,161 +282,161 @@ global ghash_avx512_schoolbook_clmul2_x32_update:function (ghash_avx512_schoolbo
 align 32
 ghash_avx512_schoolbook_clmul2_x32_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_schoolbook_clmul2_x32_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x11	; A1·B1
-    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm1, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 496], 0x11       ; A1·B1
+    vpclmulqdq  xmm1, xmm0, [rdi + 496], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm1, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]	; byte_swap
+    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x32_byte_swap]  ; byte_swap
     cmp         rcx, 512
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   zmm3, [rdx + 128]		; C3·H^6: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C3·H^6: C
-    vpclmulqdq  zmm15, zmm3, [rdi + 128], 0x11	; C3·H^6: A1·B1
-    vpclmulqdq  zmm16, zmm3, [rdi + 128], 0x00	; C3·H^6: A0·B0
-    vpclmulqdq  zmm14, zmm3, [rdi + 128], 0x01	; C3·H^6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x10	; C3·H^6: A0·B1
-    vmovdqu64   zmm4, [rdx + 192]		; C4·H^5: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0		; C4·H^5: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x11	; C4·H^5: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x00	; C4·H^5: A0·B0
-    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01	; C4·H^5: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x10	; C4·H^5: A0·B1
-    vmovdqu64   zmm8, [rdx + 256]		; C5·H^4: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0		; C5·H^4: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 256], 0x11	; C5·H^4: A1·B1
-    vpclmulqdq  zmm10, zmm8, [rdi + 256], 0x00	; C5·H^4: A0·B0
-    vpclmulqdq  zmm11, zmm8, [rdi + 256], 0x01	; C5·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x10	; C5·H^4: A0·B1
-    vpternlogq  zmm14, zmm3, zmm7, 0x96		; C5·H^4: MI += it
-    vmovdqu64   zmm3, [rdx + 320]		; C6·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C6·H^3: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 320], 0x11	; C6·H^3: A1·B1
-    vpclmulqdq  zmm12, zmm3, [rdi + 320], 0x00	; C6·H^3: A0·B0
-    vpclmulqdq  zmm13, zmm3, [rdi + 320], 0x01	; C6·H^3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 320], 0x10	; C6·H^3: A0·B1
-    vpternlogq  zmm15, zmm5, zmm9, 0x96		; C6·H^3: HI += it
-    vpternlogq  zmm16, zmm6, zmm10, 0x96	; C6·H^3: LO += it
-    vpternlogq  zmm14, zmm4, zmm11, 0x96	; C6·H^3: MI += it
-    vmovdqu64   zmm4, [rdx + 384]		; C7·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0		; C7·H^2: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 384], 0x11	; C7·H^2: A1·B1
-    vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x00	; C7·H^2: A0·B0
-    vpclmulqdq  zmm9, zmm4, [rdi + 384], 0x01	; C7·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x10	; C7·H^2: A0·B1
-    vpternlogq  zmm14, zmm8, zmm13, 0x96	; C7·H^2: MI += it
-    vmovdqu64   zmm8, [rdx + 448]		; C8·H^1: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm0		; C8·H^1: C
-    vpclmulqdq  zmm10, zmm8, [rdi + 448], 0x11	; C8·H^1: A1·B1
-    vpclmulqdq  zmm11, zmm8, [rdi + 448], 0x00	; C8·H^1: A0·B0
-    vpclmulqdq  zmm13, zmm8, [rdi + 448], 0x01	; C8·H^1: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 448], 0x10	; C8·H^1: A0·B1
-    vpternlogq  zmm15, zmm7, zmm5, 0x96		; C8·H^1: HI += it
-    vpternlogq  zmm16, zmm12, zmm6, 0x96	; C8·H^1: LO += it
-    vpternlogq  zmm14, zmm3, zmm9, 0x96		; C8·H^1: MI += it
-    vmovdqu64   zmm3, [rdx + 64]		; C2·H^7: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C2·H^7: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x11	; C2·H^7: A1·B1
-    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x00	; C2·H^7: A0·B0
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01	; C2·H^7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x10	; C2·H^7: A0·B1
-    vpternlogq  zmm14, zmm4, zmm13, 0x96	; C2·H^7: MI += it
-    vmovdqu64   zmm4, [rdx]			; C1·H^8: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0		; C1·H^8: C
-    vpxorq      zmm2, zmm4, zmm2		; C1·H^8: A = X + C
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x11		; C1·H^8: A1·B1
-    vpclmulqdq  zmm9, zmm2, [rdi], 0x00		; C1·H^8: A0·B0
-    vpclmulqdq  zmm12, zmm2, [rdi], 0x01	; C1·H^8: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C1·H^8: A0·B1
-    vpternlogq  zmm15, zmm10, zmm5, 0x96	; C1·H^8: HI += it
-    vpternlogq  zmm16, zmm11, zmm6, 0x96	; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm8, zmm7, 0x96		; C1·H^8: MI += it
-    vpternlogq  zmm14, zmm3, zmm12, 0x96	; C1·H^8: MI += it
-    vpxorq      zmm2, zmm14, zmm2		; C1·H^8: MI += it
-    vpsrldq     zmm3, zmm2, 0x08		; reduce: MI1
-    vpternlogq  zmm15, zmm4, zmm3, 0x96		; reduce: HI += MI1
-    vpslldq     zmm2, zmm2, 0x08		; reduce: MI0·x^64
-    vpternlogq  zmm16, zmm9, zmm2, 0x96		; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm16, zmm1, 0x10		; reduce: LO0·Q'
-    vpshufd     zmm3, zmm16, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm2, zmm3		; reduce: fold LO
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10		; reduce: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  zmm2, zmm15, zmm3, 0x96		; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 512			; next group
+    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^6: C
+    vpclmulqdq  zmm15, zmm3, [rdi + 128], 0x11      ; C3·H^6: A1·B1
+    vpclmulqdq  zmm16, zmm3, [rdi + 128], 0x00      ; C3·H^6: A0·B0
+    vpclmulqdq  zmm14, zmm3, [rdi + 128], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x10       ; C3·H^6: A0·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x11       ; C4·H^5: A1·B1
+    vpclmulqdq  zmm6, zmm4, [rdi + 192], 0x00       ; C4·H^5: A0·B0
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x10       ; C4·H^5: A0·B1
+    vmovdqu64   zmm8, [rdx + 256]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C5·H^4: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 256], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm10, zmm8, [rdi + 256], 0x00      ; C5·H^4: A0·B0
+    vpclmulqdq  zmm11, zmm8, [rdi + 256], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x10       ; C5·H^4: A0·B1
+    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C5·H^4: MI += it
+    vmovdqu64   zmm3, [rdx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm7, zmm3, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm12, zmm3, [rdi + 320], 0x00      ; C6·H^3: A0·B0
+    vpclmulqdq  zmm13, zmm3, [rdi + 320], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 320], 0x10       ; C6·H^3: A0·B1
+    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C6·H^3: HI += it
+    vpternlogq  zmm16, zmm6, zmm10, 0x96            ; C6·H^3: LO += it
+    vpternlogq  zmm14, zmm4, zmm11, 0x96            ; C6·H^3: MI += it
+    vmovdqu64   zmm4, [rdx + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 384], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm6, zmm4, [rdi + 384], 0x00       ; C7·H^2: A0·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 384], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x10       ; C7·H^2: A0·B1
+    vpternlogq  zmm14, zmm8, zmm13, 0x96            ; C7·H^2: MI += it
+    vmovdqu64   zmm8, [rdx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm10, zmm8, [rdi + 448], 0x11      ; C8·H^1: A1·B1
+    vpclmulqdq  zmm11, zmm8, [rdi + 448], 0x00      ; C8·H^1: A0·B0
+    vpclmulqdq  zmm13, zmm8, [rdi + 448], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 448], 0x10       ; C8·H^1: A0·B1
+    vpternlogq  zmm15, zmm7, zmm5, 0x96             ; C8·H^1: HI += it
+    vpternlogq  zmm16, zmm12, zmm6, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C8·H^1: MI += it
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm5, zmm3, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpclmulqdq  zmm6, zmm3, [rdi + 64], 0x00        ; C2·H^7: A0·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C2·H^7: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x10        ; C2·H^7: A0·B1
+    vpternlogq  zmm14, zmm4, zmm13, 0x96            ; C2·H^7: MI += it
+    vmovdqu64   zmm4, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^8: C
+    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm9, zmm2, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpclmulqdq  zmm12, zmm2, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C1·H^8: A0·B1
+    vpternlogq  zmm15, zmm10, zmm5, 0x96            ; C1·H^8: HI += it
+    vpternlogq  zmm16, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm8, zmm7, 0x96             ; C1·H^8: MI += it
+    vpternlogq  zmm14, zmm3, zmm12, 0x96            ; C1·H^8: MI += it
+    vpxorq      zmm2, zmm14, zmm2                   ; C1·H^8: MI += it
+    vpsrldq     zmm3, zmm2, 0x08                    ; reduce: MI1
+    vpternlogq  zmm15, zmm4, zmm3, 0x96             ; reduce: HI += MI1
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
+    vpternlogq  zmm16, zmm9, zmm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm2, zmm3                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm2, zmm15, zmm3, 0x96             ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 512                            ; next group
     sub         rcx, 512
     cmp         rcx, 512
     jae         .group
@@ -447,7 +447,7 @@ ghash_avx512_schoolbook_clmul2_x32_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 512]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
@@ -455,37 +455,37 @@ ghash_avx512_schoolbook_clmul2_x32_update:
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     zmm1, zmm1, zmm0		; C·H^m: C
-    vpxorq      zmm2, zmm1, zmm2		; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm2, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  zmm1, zmm2, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  zmm3, zmm2, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C·H^m: A0·B1
-    vpxorq      zmm7, zmm3, zmm2		; C·H^m: MI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm8, zmm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm1, zmm2, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxorq      zmm7, zmm3, zmm2                    ; C·H^m: MI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm3, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C·H^i: C
-    vpclmulqdq  zmm4, zmm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm6, zmm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      zmm8, zmm8, zmm4		; C·H^i: HI += it
-    vpxorq      zmm1, zmm1, zmm5		; C·H^i: LO += it
-    vpternlogq  zmm7, zmm6, zmm3, 0x96		; C·H^i: MI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm6, zmm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      zmm8, zmm8, zmm4                    ; C·H^i: HI += it
+    vpxorq      zmm1, zmm1, zmm5                    ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm6, zmm3, 0x96              ; C·H^i: MI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -493,98 +493,98 @@ ghash_avx512_schoolbook_clmul2_x32_update:
     sub         rax, rcx
     cmp         rcx, 0x31
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
 .last_done:
-    vpshufb     zmm3, zmm3, zmm0		; C
-    vpxorq      zmm2, zmm3, zmm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      zmm8, zmm8, zmm3		; C·H^i: HI += it
-    vpxorq      zmm1, zmm1, zmm4		; C·H^i: LO += it
-    vpternlogq  zmm7, zmm5, zmm2, 0x96		; C·H^i: MI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      zmm8, zmm8, zmm3                    ; C·H^i: HI += it
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm5, zmm2, 0x96              ; C·H^i: MI += it
 .reduce:
-    vpsrldq     zmm2, zmm7, 0x08		; reduce: MI1
-    vpslldq     zmm3, zmm7, 0x08		; reduce: MI0·x^64
-    vpxorq      zmm1, zmm1, zmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      zmm1, zmm3, zmm1		; reduce: fold LO
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  zmm8, zmm2, zmm1, 0x96		; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm8		; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpsrldq     zmm2, zmm7, 0x08                    ; reduce: MI1
+    vpslldq     zmm3, zmm7, 0x08                    ; reduce: MI0·x^64
+    vpxorq      zmm1, zmm1, zmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x32_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm8, zmm2, zmm1, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm8                    ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

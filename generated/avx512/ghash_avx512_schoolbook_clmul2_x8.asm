@@ -55,85 +55,85 @@ global ghash_avx512_schoolbook_clmul2_x8_init:function (ghash_avx512_schoolbook_
 align 32
 ghash_avx512_schoolbook_clmul2_x8_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 128], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 128], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: MI += it
-    vpsrldq     xmm3, xmm2, 0x08		; B_2 = B_1·B_1: MI1
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm2, xmm1		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm5, xmm1, xmm0, 0x11		; B_3 = B_2·B_1: A1·B1
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x00		; B_3 = B_2·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x01		; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm1, xmm0, 0x10		; B_3 = B_2·B_1: A0·B1
-    vpxorq      xmm3, xmm3, xmm4		; B_3 = B_2·B_1: MI += it
-    vpsrldq     xmm4, xmm3, 0x08		; B_3 = B_2·B_1: MI1
-    vpslldq     xmm3, xmm3, 0x08		; B_3 = B_2·B_1: MI0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpxorq      xmm2, xmm3, xmm2		; B_3 = B_2·B_1: fold LO
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_3 = B_2·B_1: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_3 = B_2·B_1: (Y1, Y0)
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; B_3 = B_2·B_1: + HI
-    vpxorq      xmm2, xmm3, xmm5		; B_3 = B_2·B_1: RES = fold(Y) + HI
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x11		; B_4 = B_2·B_2: A1·B1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x00		; B_4 = B_2·B_2: A0·B0
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x01		; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_4 = B_2·B_2: A0·B1
-    vpxorq      xmm4, xmm4, xmm5		; B_4 = B_2·B_2: MI += it
-    vpsrldq     xmm5, xmm4, 0x08		; B_4 = B_2·B_2: MI1
-    vpslldq     xmm4, xmm4, 0x08		; B_4 = B_2·B_2: MI0·x^64
-    vpxorq      xmm3, xmm3, xmm4		; B_4 = B_2·B_2: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpxorq      xmm3, xmm4, xmm3		; B_4 = B_2·B_2: fold LO
-    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; B_4 = B_2·B_2: Y0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_4 = B_2·B_2: (Y1, Y0)
-    vpternlogq  xmm6, xmm5, xmm3, 0x96		; B_4 = B_2·B_2: + HI
-    vpxorq      xmm3, xmm4, xmm6		; B_4 = B_2·B_2: RES = fold(Y) + HI
-    vinserti64x2 zmm2, zmm3, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm2, xmm1, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vmovdqu64   [rdi + 64], zmm0		; B
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm4, zmm0, zmm1, 0x11		; V_2 = V_1·B_4: A1·B1
-    vpclmulqdq  zmm2, zmm0, zmm1, 0x00		; V_2 = V_1·B_4: A0·B0
-    vpclmulqdq  zmm3, zmm0, zmm1, 0x01		; V_2 = V_1·B_4: A1·B0
-    vpclmulqdq  zmm0, zmm0, zmm1, 0x10		; V_2 = V_1·B_4: A0·B1
-    vpxorq      zmm0, zmm3, zmm0		; V_2 = V_1·B_4: MI += it
-    vpsrldq     zmm1, zmm0, 0x08		; V_2 = V_1·B_4: MI1
-    vpslldq     zmm0, zmm0, 0x08		; V_2 = V_1·B_4: MI0·x^64
-    vpxorq      zmm0, zmm2, zmm0		; V_2 = V_1·B_4: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpxorq      zmm0, zmm2, zmm0		; V_2 = V_1·B_4: fold LO
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; V_2 = V_1·B_4: Y0·Q'
-    vpshufd     zmm0, zmm0, 0x4e		; V_2 = V_1·B_4: (Y1, Y0)
-    vpternlogq  zmm4, zmm1, zmm0, 0x96		; V_2 = V_1·B_4: + HI
-    vpxorq      zmm0, zmm2, zmm4		; V_2 = V_1·B_4: RES = fold(Y) + HI
-    vmovdqu64   [rdi], zmm0			; V_2 = V_1·B_4: B
-    vzeroupper					; upper halves are the caller's
-    ret						; V_2 = V_1·B_4
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: MI += it
+    vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vpclmulqdq  xmm5, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x00              ; B_3 = B_2·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: A0·B1
+    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: MI += it
+    vpsrldq     xmm4, xmm3, 0x08                    ; B_3 = B_2·B_1: MI1
+    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: MI0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpxorq      xmm2, xmm3, xmm2                    ; B_3 = B_2·B_1: fold LO
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_3 = B_2·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (Y1, Y0)
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: RES = fold(Y) + HI
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x00              ; B_4 = B_2·B_2: A0·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x01              ; B_4 = B_2·B_2: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·B1
+    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: MI += it
+    vpsrldq     xmm5, xmm4, 0x08                    ; B_4 = B_2·B_2: MI1
+    vpslldq     xmm4, xmm4, 0x08                    ; B_4 = B_2·B_2: MI0·x^64
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpxorq      xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: fold LO
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; B_4 = B_2·B_2: Y0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (Y1, Y0)
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: RES = fold(Y) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vmovdqu64   [rdi + 64], zmm0                    ; B
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm4, zmm0, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x00              ; V_2 = V_1·B_4: A0·B0
+    vpclmulqdq  zmm3, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm1, 0x10              ; V_2 = V_1·B_4: A0·B1
+    vpxorq      zmm0, zmm3, zmm0                    ; V_2 = V_1·B_4: MI += it
+    vpsrldq     zmm1, zmm0, 0x08                    ; V_2 = V_1·B_4: MI1
+    vpslldq     zmm0, zmm0, 0x08                    ; V_2 = V_1·B_4: MI0·x^64
+    vpxorq      zmm0, zmm2, zmm0                    ; V_2 = V_1·B_4: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpxorq      zmm0, zmm2, zmm0                    ; V_2 = V_1·B_4: fold LO
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_4: Y0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_2 = V_1·B_4: (Y1, Y0)
+    vpternlogq  zmm4, zmm1, zmm0, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm0, zmm2, zmm4                    ; V_2 = V_1·B_4: RES = fold(Y) + HI
+    vmovdqu64   [rdi], zmm0                         ; V_2 = V_1·B_4: B
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_2 = V_1·B_4
 .end:
 
 ; void ghash_avx512_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16])
@@ -144,27 +144,27 @@ global ghash_avx512_schoolbook_clmul2_x8_mul:function (ghash_avx512_schoolbook_c
 align 32
 ghash_avx512_schoolbook_clmul2_x8_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm1, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm1, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -176,125 +176,125 @@ global ghash_avx512_schoolbook_clmul2_x8_update:function (ghash_avx512_schoolboo
 align 32
 ghash_avx512_schoolbook_clmul2_x8_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_schoolbook_clmul2_x8_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm1, xmm0		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm1, xmm0                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]	; byte_swap
+    vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x8_byte_swap]  ; byte_swap
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm3, [rdx + 64]		; C2·H^1: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C2·H^1: C
-    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x11	; C2·H^1: A1·B1
-    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x00	; C2·H^1: A0·B0
-    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01	; C2·H^1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x10	; C2·H^1: A0·B1
-    vmovdqu64   zmm4, [rdx]			; C1·H^2: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0		; C1·H^2: C
-    vpxorq      zmm2, zmm4, zmm2		; C1·H^2: A = X + C
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x11		; C1·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi], 0x00		; C1·H^2: A0·B0
-    vpclmulqdq  zmm6, zmm2, [rdi], 0x01		; C1·H^2: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C1·H^2: A0·B1
-    vpternlogq  zmm7, zmm3, zmm6, 0x96		; C1·H^2: MI += it
-    vpxorq      zmm2, zmm7, zmm2		; C1·H^2: MI += it
-    vpsrldq     zmm3, zmm2, 0x08		; reduce: MI1
-    vpternlogq  zmm8, zmm4, zmm3, 0x96		; reduce: HI += MI1
-    vpslldq     zmm2, zmm2, 0x08		; reduce: MI0·x^64
-    vpternlogq  zmm9, zmm5, zmm2, 0x96		; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm2, zmm9, zmm1, 0x10		; reduce: LO0·Q'
-    vpshufd     zmm3, zmm9, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm2, zmm3		; reduce: fold LO
-    vpclmulqdq  zmm3, zmm2, zmm1, 0x10		; reduce: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  zmm2, zmm8, zmm3, 0x96		; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 0x80			; next group
+    vmovdqu64   zmm3, [rdx + 64]                    ; C2·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C2·H^1: C
+    vpclmulqdq  zmm8, zmm3, [rdi + 64], 0x11        ; C2·H^1: A1·B1
+    vpclmulqdq  zmm9, zmm3, [rdi + 64], 0x00        ; C2·H^1: A0·B0
+    vpclmulqdq  zmm7, zmm3, [rdi + 64], 0x01        ; C2·H^1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x10        ; C2·H^1: A0·B1
+    vmovdqu64   zmm4, [rdx]                         ; C1·H^2: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C1·H^2: C
+    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^2: A = X + C
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x00             ; C1·H^2: A0·B0
+    vpclmulqdq  zmm6, zmm2, [rdi], 0x01             ; C1·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C1·H^2: A0·B1
+    vpternlogq  zmm7, zmm3, zmm6, 0x96              ; C1·H^2: MI += it
+    vpxorq      zmm2, zmm7, zmm2                    ; C1·H^2: MI += it
+    vpsrldq     zmm3, zmm2, 0x08                    ; reduce: MI1
+    vpternlogq  zmm8, zmm4, zmm3, 0x96              ; reduce: HI += MI1
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
+    vpternlogq  zmm9, zmm5, zmm2, 0x96              ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm2, zmm3                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
@@ -302,38 +302,38 @@ ghash_avx512_schoolbook_clmul2_x8_update:
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     zmm1, zmm1, zmm0		; C·H^m: C
-    vpxorq      zmm2, zmm1, zmm2		; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm2, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  zmm1, zmm2, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  zmm3, zmm2, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C·H^m: A0·B1
-    vpxorq      zmm7, zmm3, zmm2		; C·H^m: MI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm8, zmm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm1, zmm2, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxorq      zmm7, zmm3, zmm2                    ; C·H^m: MI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm3, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C·H^i: C
-    vpclmulqdq  zmm4, zmm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm5, zmm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm6, zmm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      zmm8, zmm8, zmm4		; C·H^i: HI += it
-    vpxorq      zmm1, zmm1, zmm5		; C·H^i: LO += it
-    vpternlogq  zmm7, zmm6, zmm3, 0x96		; C·H^i: MI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm4, zmm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm6, zmm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      zmm8, zmm8, zmm4                    ; C·H^i: HI += it
+    vpxorq      zmm1, zmm1, zmm5                    ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm6, zmm3, 0x96              ; C·H^i: MI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -341,98 +341,98 @@ ghash_avx512_schoolbook_clmul2_x8_update:
     sub         rax, rcx
     cmp         rcx, 0x31
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x02		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm3, [rdx]			; whole blocks
-    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm3, zmm3, xmm4, 0x03		; with them
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
 .last_done:
-    vpshufb     zmm3, zmm3, zmm0		; C
-    vpxorq      zmm2, zmm3, zmm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  zmm4, zmm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm2, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      zmm8, zmm8, zmm3		; C·H^i: HI += it
-    vpxorq      zmm1, zmm1, zmm4		; C·H^i: LO += it
-    vpternlogq  zmm7, zmm5, zmm2, 0x96		; C·H^i: MI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      zmm8, zmm8, zmm3                    ; C·H^i: HI += it
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm5, zmm2, 0x96              ; C·H^i: MI += it
 .reduce:
-    vpsrldq     zmm2, zmm7, 0x08		; reduce: MI1
-    vpslldq     zmm3, zmm7, 0x08		; reduce: MI0·x^64
-    vpxorq      zmm1, zmm1, zmm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      zmm1, zmm3, zmm1		; reduce: fold LO
-    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  zmm8, zmm2, zmm1, 0x96		; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm8		; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpsrldq     zmm2, zmm7, 0x08                    ; reduce: MI1
+    vpslldq     zmm3, zmm7, 0x08                    ; reduce: MI0·x^64
+    vpxorq      zmm1, zmm1, zmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x8_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm8, zmm2, zmm1, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm8                    ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

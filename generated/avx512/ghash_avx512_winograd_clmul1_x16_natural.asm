@@ -55,215 +55,215 @@ global ghash_avx512_winograd_clmul1_x16_natural_init:function (ghash_avx512_wino
 align 32
 ghash_avx512_winograd_clmul1_x16_natural_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 256], zmm0		; zeros
-    vmovdqu64   [rdi + 576], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm1, xmm0		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm1, xmm0		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm3, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI += S
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm1, xmm2, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_3 = B_2·B_1: B1·Q
-    vpslldq     xmm3, xmm0, 0x08		; B_3 = B_2·B_1: B0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm3, xmm2, xmm0		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm2, xmm2, xmm0		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm4, xmm6, 0x96		; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpxorq      xmm3, xmm1, xmm3		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm4		; B_3 = B_2·B_1: HI += S
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_3 = B_2·B_1: LO minus the key terms
-    vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_4 = B_2·B_2: B1·Q
-    vpslldq     xmm4, xmm1, 0x08		; B_4 = B_2·B_2: B0·x^64
-    vpxorq      xmm3, xmm3, xmm4		; B_4 = B_2·B_2: fold B
-    vpunpcklqdq xmm4, xmm3, xmm1		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm3, xmm3, xmm1		; B_4 = B_2·B_2: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm6, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm6, xmm6, 0x08		; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm6, xmm5, xmm7, 0x96		; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vpxorq      xmm4, xmm1, xmm4		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm3, xmm1, xmm3		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm3, xmm3, xmm5		; B_4 = B_2·B_2: HI += S
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_4 = B_2·B_2: LO minus the key terms
-    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm3, xmm3, 0x08		; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vinserti64x2 zmm2, zmm3, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm2, xmm1, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; B1·Q
-    vpslldq     zmm2, zmm0, 0x08		; B0·x^64
-    vpxorq      zmm1, zmm1, zmm2		; fold B
-    vpunpcklqdq zmm2, zmm1, zmm0		; C1
-    vpunpckhqdq zmm1, zmm1, zmm0		; C2
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     zmm4, zmm4, 0x08		; HI0·x^64
-    vpternlogq  zmm4, zmm3, zmm5, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 192], zmm2		; C1
-    vmovdqu64   [rdi + 512], zmm1		; C2
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 256], zmm0                   ; zeros
+    vmovdqu64   [rdi + 576], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm1, xmm0                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm1, xmm0                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm4, xmm3, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_3 = B_2·B_1: B1·Q
+    vpslldq     xmm3, xmm0, 0x08                    ; B_3 = B_2·B_1: B0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm3, xmm2, xmm0                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm2, xmm2, xmm0                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpternlogq  xmm5, xmm4, xmm6, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm2, xmm2, xmm4                    ; B_3 = B_2·B_1: HI += S
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: LO minus the key terms
+    vpclmulqdq  xmm4, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_4 = B_2·B_2: B1·Q
+    vpslldq     xmm4, xmm1, 0x08                    ; B_4 = B_2·B_2: B0·x^64
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpunpcklqdq xmm4, xmm3, xmm1                    ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm3, xmm3, xmm1                    ; B_4 = B_2·B_2: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm6, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm6, xmm6, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpternlogq  xmm6, xmm5, xmm7, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vpxorq      xmm4, xmm1, xmm4                    ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm3, xmm3, xmm5                    ; B_4 = B_2·B_2: HI += S
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: LO minus the key terms
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm3, xmm3, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; B1·Q
+    vpslldq     zmm2, zmm0, 0x08                    ; B0·x^64
+    vpxorq      zmm1, zmm1, zmm2                    ; fold B
+    vpunpcklqdq zmm2, zmm1, zmm0                    ; C1
+    vpunpckhqdq zmm1, zmm1, zmm0                    ; C2
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; HI0·x^64
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 192], zmm2                   ; C1
+    vmovdqu64   [rdi + 512], zmm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     zmm1, zmm1, zmm4, 0x02
-    vpxorq      zmm1, zmm4, zmm1		; terms of lower powers
+    vpxorq      zmm1, zmm4, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
-    vpxorq      zmm1, zmm1, zmm2		; terms of lower powers
+    vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
     vmovdqa64   zmm2, zmm1
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 832], zmm2		; R
-    vshufi64x2  zmm2, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm4, zmm2, 0x08		; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm3, zmm3, zmm4		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm4, zmm3, zmm2		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm2, zmm3, zmm2		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm5, zmm3, zmm6, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vpxorq      zmm3, zmm0, zmm4		; V_2 = V_1·B_4: T = A + C1
-    vpxorq      zmm6, zmm0, zmm2		; V_2 = V_1·B_4: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10		; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm7, zmm3, zmm3, 0x10		; V_2 = V_1·B_4: T0·T1
-    vpclmulqdq  zmm3, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm3, zmm3, zmm0		; V_2 = V_1·B_4: HI += S
-    vpternlogq  zmm7, zmm0, zmm5, 0x96		; V_2 = V_1·B_4: LO minus the key terms
-    vpclmulqdq  zmm0, zmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm3, zmm7, zmm0, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vpclmulqdq  zmm0, zmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm6, zmm3, 0x08		; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm0, zmm0, zmm6		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm6, zmm0, zmm3		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm0, zmm0, zmm3		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm8, zmm0, zmm0, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm9, zmm8, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm8, zmm8, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm8, zmm7, zmm9, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 128], zmm6		; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 448], zmm0		; V_2 = V_1·B_4: C2
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 832], zmm2                   ; R
+    vshufi64x2  zmm2, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_2 = V_1·B_4: B1·Q
+    vpslldq     zmm4, zmm2, 0x08                    ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm4, zmm3, zmm2                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm2, zmm3, zmm2                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpxorq      zmm3, zmm0, zmm4                    ; V_2 = V_1·B_4: T = A + C1
+    vpxorq      zmm6, zmm0, zmm2                    ; V_2 = V_1·B_4: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: A0·A1
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: U0·U1
+    vpxorq      zmm3, zmm3, zmm0                    ; V_2 = V_1·B_4: HI += S
+    vpternlogq  zmm7, zmm0, zmm5, 0x96              ; V_2 = V_1·B_4: LO minus the key terms
+    vpclmulqdq  zmm0, zmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm3, zmm3, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpclmulqdq  zmm0, zmm3, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_2 = V_1·B_4: B1·Q
+    vpslldq     zmm6, zmm3, 0x08                    ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm0, zmm0, zmm6                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm6, zmm0, zmm3                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm0, zmm0, zmm3                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm8, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm9, zmm8, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm8, zmm8, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm8, zmm7, zmm9, 0x96              ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 128], zmm6                   ; V_2 = V_1·B_4: C1
+    vmovdqu64   [rdi + 448], zmm0                   ; V_2 = V_1·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm8, 0x02		; V_2 = V_1·B_4
-    vpxorq      zmm6, zmm8, zmm0		; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm0, zmm0, zmm8, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm6, zmm8, zmm0                    ; V_2 = V_1·B_4: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm6, 0x04		; V_2 = V_1·B_4
-    vpternlogq  zmm6, zmm0, zmm1, 0x96		; V_2 = V_1·B_4: R_i
-    vmovdqa64   zmm1, zmm6			; V_2 = V_1·B_4
-    vmovdqa64   zmm0, zmm1			; V_2 = V_1·B_4
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: R of the highest power
-    vmovdqu64   [rdi + 768], zmm0		; V_2 = V_1·B_4: R
-    vpxorq      zmm0, zmm3, zmm4		; V_3 = V_2·B_4: T = A + C1
-    vpxorq      zmm2, zmm3, zmm2		; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm4, zmm3, zmm3, 0x10		; V_3 = V_2·B_4: A0·A1
-    vpclmulqdq  zmm6, zmm0, zmm0, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpclmulqdq  zmm0, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm0, zmm0, zmm4		; V_3 = V_2·B_4: HI += S
-    vpternlogq  zmm6, zmm4, zmm5, 0x96		; V_3 = V_2·B_4: LO minus the key terms
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm0, zmm0, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm0, zmm6, zmm2, 0x96		; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_3 = V_2·B_4: B1·Q
-    vpslldq     zmm4, zmm0, 0x08		; V_3 = V_2·B_4: B0·x^64
-    vpxorq      zmm2, zmm2, zmm4		; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm4, zmm2, zmm0		; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm0, zmm2, zmm0		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm0, zmm0, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm5, zmm2, zmm6, 0x96		; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 64], zmm4		; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 384], zmm0		; V_3 = V_2·B_4: C2
+    valignq     zmm0, zmm0, zmm6, 0x04              ; V_2 = V_1·B_4
+    vpternlogq  zmm6, zmm0, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
+    vmovdqa64   zmm1, zmm6                          ; V_2 = V_1·B_4
+    vmovdqa64   zmm0, zmm1                          ; V_2 = V_1·B_4
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: R of the highest power
+    vmovdqu64   [rdi + 768], zmm0                   ; V_2 = V_1·B_4: R
+    vpxorq      zmm0, zmm3, zmm4                    ; V_3 = V_2·B_4: T = A + C1
+    vpxorq      zmm2, zmm3, zmm2                    ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; V_3 = V_2·B_4: A0·A1
+    vpclmulqdq  zmm6, zmm0, zmm0, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpclmulqdq  zmm0, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: U0·U1
+    vpxorq      zmm0, zmm0, zmm4                    ; V_3 = V_2·B_4: HI += S
+    vpternlogq  zmm6, zmm4, zmm5, 0x96              ; V_3 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm0, zmm0, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm0, zmm6, zmm2, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_3 = V_2·B_4: B1·Q
+    vpslldq     zmm4, zmm0, 0x08                    ; V_3 = V_2·B_4: B0·x^64
+    vpxorq      zmm2, zmm2, zmm4                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm4, zmm2, zmm0                    ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm0, zmm2, zmm0                    ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm0, zmm0, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm5, zmm2, zmm6, 0x96              ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 64], zmm4                    ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 384], zmm0                   ; V_3 = V_2·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm5, 0x02		; V_3 = V_2·B_4
-    vpxorq      zmm2, zmm5, zmm0		; V_3 = V_2·B_4: terms of lower powers
+    valignq     zmm0, zmm0, zmm5, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm2, zmm5, zmm0                    ; V_3 = V_2·B_4: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x04		; V_3 = V_2·B_4
-    vpternlogq  zmm2, zmm0, zmm1, 0x96		; V_3 = V_2·B_4: R_i
-    vmovdqa64   zmm1, zmm2			; V_3 = V_2·B_4
-    vmovdqa64   zmm0, zmm1			; V_3 = V_2·B_4
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], zmm0		; V_3 = V_2·B_4: R
-    vshufi64x2  zmm0, zmm3, zmm3, 0x00		; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_4 = V_2·B_8: B1·Q
-    vpslldq     zmm4, zmm0, 0x08		; V_4 = V_2·B_8: B0·x^64
-    vpxorq      zmm2, zmm2, zmm4		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm4, zmm2, zmm0		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm0, zmm2, zmm0		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm5, zmm2, zmm6, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vpxorq      zmm2, zmm3, zmm4		; V_4 = V_2·B_8: T = A + C1
-    vpxorq      zmm0, zmm3, zmm0		; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: A0·A1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: T0·T1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: U0·U1
-    vpxorq      zmm0, zmm0, zmm3		; V_4 = V_2·B_8: HI += S
-    vpternlogq  zmm2, zmm3, zmm5, 0x96		; V_4 = V_2·B_8: LO minus the key terms
-    vpclmulqdq  zmm3, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm0, zmm0, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm0, zmm2, zmm3, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_4 = V_2·B_8: B1·Q
-    vpslldq     zmm3, zmm0, 0x08		; V_4 = V_2·B_8: B0·x^64
-    vpxorq      zmm2, zmm2, zmm3		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm3, zmm2, zmm0		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm0, zmm2, zmm0		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm4, zmm4, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm4, zmm2, zmm5, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vmovdqu64   [rdi], zmm3			; V_4 = V_2·B_8: C1
-    vmovdqu64   [rdi + 320], zmm0		; V_4 = V_2·B_8: C2
+    valignq     zmm0, zmm0, zmm2, 0x04              ; V_3 = V_2·B_4
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
+    vmovdqa64   zmm1, zmm2                          ; V_3 = V_2·B_4
+    vmovdqa64   zmm0, zmm1                          ; V_3 = V_2·B_4
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_3 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], zmm0                   ; V_3 = V_2·B_4: R
+    vshufi64x2  zmm0, zmm3, zmm3, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_4 = V_2·B_8: B1·Q
+    vpslldq     zmm4, zmm0, 0x08                    ; V_4 = V_2·B_8: B0·x^64
+    vpxorq      zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm4, zmm2, zmm0                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm0, zmm2, zmm0                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm5, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm5, zmm2, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpxorq      zmm2, zmm3, zmm4                    ; V_4 = V_2·B_8: T = A + C1
+    vpxorq      zmm0, zmm3, zmm0                    ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: A0·A1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: T0·T1
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: U0·U1
+    vpxorq      zmm0, zmm0, zmm3                    ; V_4 = V_2·B_8: HI += S
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; V_4 = V_2·B_8: LO minus the key terms
+    vpclmulqdq  zmm3, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm0, zmm0, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm0, zmm2, zmm3, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpclmulqdq  zmm2, zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_4 = V_2·B_8: B1·Q
+    vpslldq     zmm3, zmm0, 0x08                    ; V_4 = V_2·B_8: B0·x^64
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm3, zmm2, zmm0                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm0, zmm2, zmm0                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm4, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm4, zmm2, zmm5, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vmovdqu64   [rdi], zmm3                         ; V_4 = V_2·B_8: C1
+    vmovdqu64   [rdi + 320], zmm0                   ; V_4 = V_2·B_8: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm4, 0x02		; V_4 = V_2·B_8
-    vpxorq      zmm2, zmm4, zmm0		; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm0, zmm0, zmm4, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm2, zmm4, zmm0                    ; V_4 = V_2·B_8: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x04		; V_4 = V_2·B_8
-    vpternlogq  zmm2, zmm0, zmm1, 0x96		; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm1, zmm2			; V_4 = V_2·B_8
-    vmovdqa64   zmm0, zmm1			; V_4 = V_2·B_8
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 640], zmm0		; V_4 = V_2·B_8: R
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_8
+    valignq     zmm0, zmm0, zmm2, 0x04              ; V_4 = V_2·B_8
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm1, zmm2                          ; V_4 = V_2·B_8
+    vmovdqa64   zmm0, zmm1                          ; V_4 = V_2·B_8
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 640], zmm0                   ; V_4 = V_2·B_8: R
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_8
 .end:
 
 ; void ghash_avx512_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16])
@@ -274,22 +274,22 @@ global ghash_avx512_winograd_clmul1_x16_natural_mul:function (ghash_avx512_winog
 align 32
 ghash_avx512_winograd_clmul1_x16_natural_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 880], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 880], 0x96       ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -301,169 +301,169 @@ global ghash_avx512_winograd_clmul1_x16_natural_update:function (ghash_avx512_wi
 align 32
 ghash_avx512_winograd_clmul1_x16_natural_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x16_natural_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 880], 0x96	; minus the key terms
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 880], 0x96       ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal]	; bit_reversal
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x16_natural_bit_reversal]  ; bit_reversal
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm3, [rdx + 128]		; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C3·H^2: C
-    vpxorq      zmm4, zmm3, [rdi + 128]		; C3·H^2: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 448]		; C3·H^2: U = A + C2
-    vpclmulqdq  zmm11, zmm3, zmm3, 0x10		; C3·H^2: A0·A1
-    vpclmulqdq  zmm12, zmm4, zmm4, 0x10		; C3·H^2: T0·T1
-    vpclmulqdq  zmm13, zmm5, zmm5, 0x10		; C3·H^2: U0·U1
-    vmovdqu64   zmm3, [rdx + 192]		; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C4·H^1: C
-    vpxorq      zmm4, zmm3, [rdi + 192]		; C4·H^1: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 512]		; C4·H^1: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C4·H^1: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C4·H^1: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C4·H^1: U0·U1
-    vmovdqu64   zmm6, [rdx + 64]		; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00	; C2·H^3: C
-    vpxorq      zmm7, zmm6, [rdi + 64]		; C2·H^3: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 384]		; C2·H^3: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C2·H^3: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C2·H^3: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C2·H^3: U0·U1
-    vmovdqu64   zmm9, [rdx]			; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00	; C1·H^4: C
-    vpxorq      zmm2, zmm9, zmm2		; C1·H^4: A = X + C
-    vpxorq      zmm9, zmm2, [rdi]		; C1·H^4: T = A + C1
-    vpxorq      zmm10, zmm2, [rdi + 320]	; C1·H^4: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C1·H^4: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C1·H^4: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C1·H^4: U0·U1
-    vpternlogq  zmm11, zmm3, zmm6, 0x96		; C1·H^4: S += it
-    vpternlogq  zmm12, zmm4, zmm7, 0x96		; C1·H^4: LO += it
-    vpternlogq  zmm13, zmm5, zmm8, 0x96		; C1·H^4: HI += it
-    vpxorq      zmm2, zmm11, zmm2		; C1·H^4: S += it
-    vpternlogq  zmm12, zmm9, zmm2, 0x96		; reduce: LO += S
-    vpternlogq  zmm13, zmm10, zmm2, 0x96	; reduce: HI += S
-    vpclmulqdq  zmm2, zmm13, zmm1, 0x01		; reduce: HI1·Q
-    vpslldq     zmm3, zmm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm12, zmm2, 0x96		; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm2, zmm3, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm3, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 640], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C3·H^2: C
+    vpxorq      zmm4, zmm3, [rdi + 128]             ; C3·H^2: T = A + C1
+    vpxorq      zmm5, zmm3, [rdi + 448]             ; C3·H^2: U = A + C2
+    vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C3·H^2: A0·A1
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C3·H^2: T0·T1
+    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; C3·H^2: U0·U1
+    vmovdqu64   zmm3, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C4·H^1: C
+    vpxorq      zmm4, zmm3, [rdi + 192]             ; C4·H^1: T = A + C1
+    vpxorq      zmm5, zmm3, [rdi + 512]             ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^1: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^1: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^1: U0·U1
+    vmovdqu64   zmm6, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm6, zmm6, zmm0, 0x00           ; C2·H^3: C
+    vpxorq      zmm7, zmm6, [rdi + 64]              ; C2·H^3: T = A + C1
+    vpxorq      zmm8, zmm6, [rdi + 384]             ; C2·H^3: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^3: U0·U1
+    vmovdqu64   zmm9, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm9, zmm9, zmm0, 0x00           ; C1·H^4: C
+    vpxorq      zmm2, zmm9, zmm2                    ; C1·H^4: A = X + C
+    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 320]            ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^4: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^4: U0·U1
+    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: S += it
+    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm11, zmm2                   ; C1·H^4: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm2, zmm13, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm3, zmm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm12, zmm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm2, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 640], 0x96       ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 640]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm8, xmm8, xmm8
     vpxorq      xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   zmm3, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00	; C·H^m: C
-    vpxorq      zmm2, zmm3, zmm2		; C·H^m: A = X + C
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 320]		; C·H^m: U = A + C2
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm3, zmm3, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^m: A = X + C
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 320]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   zmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C·H^i: C
-    vpxorq      zmm6, zmm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 320]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm5		; C·H^i: S += it
-    vpxorq      zmm8, zmm8, zmm6		; C·H^i: LO += it
-    vpxorq      zmm4, zmm4, zmm7		; C·H^i: HI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm7                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
@@ -473,94 +473,94 @@ ghash_avx512_winograd_clmul1_x16_natural_update:
 .rest:
     lea         rax, [rel ghash_avx512_winograd_clmul1_x16_natural_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm6, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x01
     vporq       xmm5, xmm5, xmm6
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm6, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
 .last_done:
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C
-    vpxorq      zmm2, zmm5, zmm2		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm2, [rdi + 320]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm2		; C·H^i: S += it
-    vpxorq      zmm8, zmm8, zmm5		; C·H^i: LO += it
-    vpxorq      zmm4, zmm4, zmm6		; C·H^i: HI += it
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C
+    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm2, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: S += it
+    vpxorq      zmm8, zmm8, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm2, zmm4, zmm3		; reduce: HI += S
-    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     zmm2, zmm2, 0x08		; reduce: HI0·x^64
-    vpternlogq  zmm8, zmm3, zmm2, 0x96		; reduce: + LO
-    vpxorq      zmm2, zmm4, zmm8		; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      zmm2, zmm4, zmm3                    ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm8, zmm3, zmm2, 0x96              ; reduce: + LO
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -56,220 +56,220 @@ global ghash_avx512_winograd_clmul1_x16_spr_init:function (ghash_avx512_winograd
 align 32
 ghash_avx512_winograd_clmul1_x16_spr_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 256], zmm0		; zeros
-    vmovdqu64   [rdi + 576], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 256], zmm0                   ; zeros
+    vmovdqu64   [rdi + 576], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpandq      xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q]	; B_1: x^-1 if it is set
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_3 = B_2·B_1: B0·Q'
-    vpunpcklqdq xmm4, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpxorq      xmm4, xmm0, xmm4		; B_2 = B_1·B_1: T = A + C1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm7, xmm5, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpxorq      xmm4, xmm4, xmm3		; B_2 = B_1·B_1: LO += S
-    vpclmulqdq  xmm8, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpshufd     xmm5, xmm5, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm1, xmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpternlogq  xmm5, xmm6, xmm7, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpternlogq  xmm8, xmm3, xmm5, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpshufd     xmm3, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpshufd     xmm4, xmm0, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpternlogq  xmm3, xmm8, xmm1, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm1, xmm2, xmm4		; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm2, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm4, xmm3, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpunpcklqdq xmm5, xmm0, xmm1		; B_3 = B_2·B_1: C1
-    vpxorq      xmm2, xmm2, xmm4		; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm4, xmm5, xmm5, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpunpcklqdq xmm6, xmm3, xmm2		; B_4 = B_2·B_2: C1
-    vpxorq      xmm5, xmm3, xmm5		; B_3 = B_2·B_1: T = A + C1
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpxorq      xmm6, xmm3, xmm6		; B_4 = B_2·B_2: T = A + C1
-    vpclmulqdq  xmm8, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm9, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: A0·A1
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpandq      xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q]  ; B_1: x^-1 if it is set
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpunpcklqdq xmm4, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpxorq      xmm4, xmm0, xmm4                    ; B_2 = B_1·B_1: T = A + C1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm7, xmm5, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpxorq      xmm4, xmm4, xmm3                    ; B_2 = B_1·B_1: LO += S
+    vpclmulqdq  xmm8, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpshufd     xmm5, xmm5, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm1, xmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm8, xmm3, xmm5, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpshufd     xmm3, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpshufd     xmm4, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpternlogq  xmm3, xmm8, xmm1, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm2, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm3, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpunpcklqdq xmm5, xmm0, xmm1                    ; B_3 = B_2·B_1: C1
+    vpxorq      xmm2, xmm2, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm4, xmm5, xmm5, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpunpcklqdq xmm6, xmm3, xmm2                    ; B_4 = B_2·B_2: C1
+    vpxorq      xmm5, xmm3, xmm5                    ; B_3 = B_2·B_1: T = A + C1
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpxorq      xmm6, xmm3, xmm6                    ; B_4 = B_2·B_2: T = A + C1
+    vpclmulqdq  xmm8, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: A0·A1
     vpxorq      xmm10, xmm10, xmm10
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_3 = B_2·B_1: C2
-    vpxorq      xmm5, xmm5, xmm8		; B_3 = B_2·B_1: LO += S
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_3 = B_2·B_1: C2
+    vpxorq      xmm5, xmm5, xmm8                    ; B_3 = B_2·B_1: LO += S
     vpxorq      xmm11, xmm11, xmm11
-    vpunpckhqdq xmm2, xmm3, xmm2		; B_4 = B_2·B_2: C2
-    vpxorq      xmm12, xmm3, xmm1		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpxorq      xmm13, xmm3, xmm2		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm14, xmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpxorq      xmm6, xmm6, xmm9		; B_4 = B_2·B_2: LO += S
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm15, xmm7, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpclmulqdq  xmm16, xmm12, xmm12, 0x10	; B_3 = B_2·B_1: U0·U1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10	; B_4 = B_2·B_2: U0·U1
-    vpshufd     xmm12, xmm4, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpclmulqdq  xmm4, xmm5, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpternlogq  xmm12, xmm1, xmm14, 0x96	; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpshufd     xmm7, xmm7, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm16, xmm8, xmm12, 0x96	; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm1, xmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpternlogq  xmm7, xmm2, xmm15, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpshufd     xmm2, xmm5, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm13, xmm9, xmm7, 0x96		; B_4 = B_2·B_2: HI minus the key terms
-    vpshufd     xmm5, xmm6, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm2, xmm16, xmm4, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpternlogq  xmm5, xmm13, xmm1, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm1, zmm5, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm3, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm2, zmm0, zmm0, 0x10		; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm3, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; B0·Q'
-    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm5, zmm1, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpshufd     zmm6, zmm0, 0x4e		; (B1, B0)
-    vpxorq      zmm4, zmm4, zmm5		; V_2 = V_1·B_4: fold B
-    vpxorq      zmm3, zmm3, zmm6		; fold B
-    vpunpcklqdq zmm5, zmm1, zmm4		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm6, zmm5, zmm5, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpxorq      zmm7, zmm0, zmm5		; V_2 = V_1·B_4: T = A + C1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; V_2 = V_1·B_4: T0·T1
+    vpunpckhqdq xmm2, xmm3, xmm2                    ; B_4 = B_2·B_2: C2
+    vpxorq      xmm12, xmm3, xmm1                   ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpxorq      xmm13, xmm3, xmm2                   ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm14, xmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpxorq      xmm6, xmm6, xmm9                    ; B_4 = B_2·B_2: LO += S
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm15, xmm7, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; B_3 = B_2·B_1: U0·U1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; B_4 = B_2·B_2: U0·U1
+    vpshufd     xmm12, xmm4, 0x4e                   ; B_3 = B_2·B_1: (LO1, LO0)
+    vpclmulqdq  xmm4, xmm5, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpternlogq  xmm12, xmm1, xmm14, 0x96            ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpshufd     xmm7, xmm7, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm16, xmm8, xmm12, 0x96            ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm1, xmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpternlogq  xmm7, xmm2, xmm15, 0x96             ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpshufd     xmm2, xmm5, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm13, xmm9, xmm7, 0x96             ; B_4 = B_2·B_2: HI minus the key terms
+    vpshufd     xmm5, xmm6, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm2, xmm16, xmm4, 0x96             ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm5, xmm13, xmm1, 0x96             ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm1, zmm5, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm2, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: A0·A1
+    vpclmulqdq  zmm3, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; B0·Q'
+    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm5, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpshufd     zmm6, zmm0, 0x4e                    ; (B1, B0)
+    vpxorq      zmm4, zmm4, zmm5                    ; V_2 = V_1·B_4: fold B
+    vpxorq      zmm3, zmm3, zmm6                    ; fold B
+    vpunpcklqdq zmm5, zmm1, zmm4                    ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpxorq      zmm7, zmm0, zmm5                    ; V_2 = V_1·B_4: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; V_2 = V_1·B_4: T0·T1
     vpxorq      xmm8, xmm8, xmm8
-    vpunpckhqdq zmm1, zmm1, zmm4		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpxorq      zmm9, zmm0, zmm1		; V_2 = V_1·B_4: U = A + C2
+    vpunpckhqdq zmm1, zmm1, zmm4                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpxorq      zmm9, zmm0, zmm1                    ; V_2 = V_1·B_4: U = A + C2
     vpxorq      xmm12, xmm12, xmm12
-    vpclmulqdq  zmm13, zmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpxorq      zmm7, zmm7, zmm2		; V_2 = V_1·B_4: LO += S
-    vpclmulqdq  zmm14, zmm9, zmm9, 0x10		; V_2 = V_1·B_4: U0·U1
-    vpshufd     zmm9, zmm6, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpclmulqdq  zmm6, zmm7, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpternlogq  zmm9, zmm4, zmm13, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpternlogq  zmm14, zmm2, zmm9, 0x96		; V_2 = V_1·B_4: HI minus the key terms
-    vpshufd     zmm2, zmm7, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpunpcklqdq zmm4, zmm0, zmm3		; C1
-    vpternlogq  zmm2, zmm14, zmm6, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm4, zmm4, 0x10		; C1[0]·C1[1]
-    vmovdqu64   [rdi + 192], zmm4		; C1
-    vpxorq      zmm4, zmm2, zmm5		; V_3 = V_2·B_4: T = A + C1
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpxorq      zmm1, zmm2, zmm1		; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm14, zmm1, zmm1, 0x10		; V_3 = V_2·B_4: U0·U1
-    vpclmulqdq  zmm1, zmm2, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpxorq      zmm4, zmm4, zmm5		; V_3 = V_2·B_4: LO += S
-    vpshufd     zmm7, zmm2, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpclmulqdq  zmm13, zmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_3 = V_2·B_4: LO0·Q'
-    vpternlogq  zmm14, zmm5, zmm9, 0x96		; V_3 = V_2·B_4: HI minus the key terms
-    vpshufd     zmm4, zmm4, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpxorq      zmm1, zmm1, zmm7		; V_2 = V_1·B_4: fold B
-    vpunpckhqdq zmm0, zmm0, zmm3		; C2
-    vpternlogq  zmm4, zmm14, zmm13, 0x96	; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm0, zmm0, 0x10		; C2[0]·C2[1]
+    vpclmulqdq  zmm13, zmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpxorq      zmm7, zmm7, zmm2                    ; V_2 = V_1·B_4: LO += S
+    vpclmulqdq  zmm14, zmm9, zmm9, 0x10             ; V_2 = V_1·B_4: U0·U1
+    vpshufd     zmm9, zmm6, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpclmulqdq  zmm6, zmm7, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpternlogq  zmm9, zmm4, zmm13, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpternlogq  zmm14, zmm2, zmm9, 0x96             ; V_2 = V_1·B_4: HI minus the key terms
+    vpshufd     zmm2, zmm7, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpunpcklqdq zmm4, zmm0, zmm3                    ; C1
+    vpternlogq  zmm2, zmm14, zmm6, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1[0]·C1[1]
+    vmovdqu64   [rdi + 192], zmm4                   ; C1
+    vpxorq      zmm4, zmm2, zmm5                    ; V_3 = V_2·B_4: T = A + C1
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpxorq      zmm1, zmm2, zmm1                    ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm14, zmm1, zmm1, 0x10             ; V_3 = V_2·B_4: U0·U1
+    vpclmulqdq  zmm1, zmm2, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpxorq      zmm4, zmm4, zmm5                    ; V_3 = V_2·B_4: LO += S
+    vpshufd     zmm7, zmm2, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpclmulqdq  zmm13, zmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpternlogq  zmm14, zmm5, zmm9, 0x96             ; V_3 = V_2·B_4: HI minus the key terms
+    vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpxorq      zmm1, zmm1, zmm7                    ; V_2 = V_1·B_4: fold B
+    vpunpckhqdq zmm0, zmm0, zmm3                    ; C2
+    vpternlogq  zmm4, zmm14, zmm13, 0x96            ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm0, zmm0, 0x10              ; C2[0]·C2[1]
     vpxorq      xmm5, xmm5, xmm5
-    vmovdqu64   [rdi + 512], zmm0		; C2
-    vpclmulqdq  zmm0, zmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; LO0·Q'
+    vmovdqu64   [rdi + 512], zmm0                   ; C2
+    vpclmulqdq  zmm0, zmm6, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; LO0·Q'
     vpxorq      xmm7, xmm7, xmm7
-    vpunpcklqdq zmm9, zmm2, zmm1		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm13, zmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_3 = V_2·B_4: B0·Q'
-    vmovdqu64   [rdi + 128], zmm9		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpshufd     zmm14, zmm6, 0x4e		; (LO1, LO0)
-    vpshufd     zmm6, zmm4, 0x4e		; V_3 = V_2·B_4: (B1, B0)
-    vpternlogq  zmm14, zmm3, zmm0, 0x96		; RES = fold(LO) + HI
-    vshufi64x2  zmm0, zmm2, zmm2, 0x00		; V_4 = V_2·B_8: in every lane
-    vpxorq      zmm3, zmm13, zmm6		; V_3 = V_2·B_4: fold B
-    vpunpckhqdq zmm1, zmm2, zmm1		; V_2 = V_1·B_4: C2
+    vpunpcklqdq zmm9, zmm2, zmm1                    ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm13, zmm4, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vmovdqu64   [rdi + 128], zmm9                   ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpshufd     zmm14, zmm6, 0x4e                   ; (LO1, LO0)
+    vpshufd     zmm6, zmm4, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpternlogq  zmm14, zmm3, zmm0, 0x96             ; RES = fold(LO) + HI
+    vshufi64x2  zmm0, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpxorq      zmm3, zmm13, zmm6                   ; V_3 = V_2·B_4: fold B
+    vpunpckhqdq zmm1, zmm2, zmm1                    ; V_2 = V_1·B_4: C2
     valignq     zmm6, zmm10, zmm14, 0x02
-    vmovdqu64   [rdi + 448], zmm1		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm10, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm13, zmm0, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpxorq      zmm6, zmm14, zmm6		; terms of lower powers
-    vpxorq      zmm10, zmm10, zmm13		; V_4 = V_2·B_8: fold B
-    vpclmulqdq  zmm13, zmm9, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpunpcklqdq zmm14, zmm0, zmm10		; V_4 = V_2·B_8: C1
-    vpclmulqdq  zmm15, zmm14, zmm14, 0x10	; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpxorq      zmm14, zmm2, zmm14		; V_4 = V_2·B_8: T = A + C1
-    vpclmulqdq  zmm16, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: A0·A1
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; V_4 = V_2·B_8: T0·T1
-    vpunpckhqdq zmm0, zmm0, zmm10		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm10, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpxorq      zmm0, zmm2, zmm0		; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm2, zmm15, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpxorq      zmm14, zmm14, zmm16		; V_4 = V_2·B_8: LO += S
-    vpclmulqdq  zmm17, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: U0·U1
-    vpshufd     zmm15, zmm15, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpclmulqdq  zmm0, zmm14, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpternlogq  zmm15, zmm10, zmm2, 0x96	; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpternlogq  zmm17, zmm16, zmm15, 0x96	; V_4 = V_2·B_8: HI minus the key terms
-    vpshufd     zmm2, zmm14, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpunpcklqdq zmm10, zmm4, zmm3		; V_3 = V_2·B_4: C1
-    vpternlogq  zmm2, zmm17, zmm0, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm10, zmm10, 0x10	; V_3 = V_2·B_4: C1[0]·C1[1]
-    vmovdqu64   [rdi + 64], zmm10		; V_3 = V_2·B_4: C1
-    vpclmulqdq  zmm10, zmm2, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm14, zmm9, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpshufd     zmm9, zmm2, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpternlogq  zmm14, zmm1, zmm13, 0x96	; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 448], zmm1                   ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm10, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm13, zmm0, 0x4e                   ; V_4 = V_2·B_8: (B1, B0)
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpxorq      zmm6, zmm14, zmm6                   ; terms of lower powers
+    vpxorq      zmm10, zmm10, zmm13                 ; V_4 = V_2·B_8: fold B
+    vpclmulqdq  zmm13, zmm9, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpunpcklqdq zmm14, zmm0, zmm10                  ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm15, zmm14, zmm14, 0x10           ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpxorq      zmm14, zmm2, zmm14                  ; V_4 = V_2·B_8: T = A + C1
+    vpclmulqdq  zmm16, zmm2, zmm2, 0x10             ; V_4 = V_2·B_8: A0·A1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; V_4 = V_2·B_8: T0·T1
+    vpunpckhqdq zmm0, zmm0, zmm10                   ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm10, zmm0, zmm0, 0x10             ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpxorq      zmm0, zmm2, zmm0                    ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm2, zmm15, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpxorq      zmm14, zmm14, zmm16                 ; V_4 = V_2·B_8: LO += S
+    vpclmulqdq  zmm17, zmm0, zmm0, 0x10             ; V_4 = V_2·B_8: U0·U1
+    vpshufd     zmm15, zmm15, 0x4e                  ; V_4 = V_2·B_8: (LO1, LO0)
+    vpclmulqdq  zmm0, zmm14, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpternlogq  zmm15, zmm10, zmm2, 0x96            ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpternlogq  zmm17, zmm16, zmm15, 0x96           ; V_4 = V_2·B_8: HI minus the key terms
+    vpshufd     zmm2, zmm14, 0x4e                   ; V_4 = V_2·B_8: (LO1, LO0)
+    vpunpcklqdq zmm10, zmm4, zmm3                   ; V_3 = V_2·B_4: C1
+    vpternlogq  zmm2, zmm17, zmm0, 0x96             ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm10, zmm10, 0x10            ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vmovdqu64   [rdi + 64], zmm10                   ; V_3 = V_2·B_4: C1
+    vpclmulqdq  zmm10, zmm2, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm14, zmm9, 0x4e                   ; V_2 = V_1·B_4: (LO1, LO0)
+    vpshufd     zmm9, zmm2, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpternlogq  zmm14, zmm1, zmm13, 0x96            ; V_2 = V_1·B_4: RES = fold(LO) + HI
     vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm13, xmm13, xmm13
-    vpunpckhqdq zmm3, zmm4, zmm3		; V_3 = V_2·B_4: C2
-    vpxorq      zmm4, zmm10, zmm9		; V_4 = V_2·B_8: fold B
+    vpunpckhqdq zmm3, zmm4, zmm3                    ; V_3 = V_2·B_4: C2
+    vpxorq      zmm4, zmm10, zmm9                   ; V_4 = V_2·B_8: fold B
     valignq     zmm9, zmm11, zmm6, 0x04
-    vmovdqu64   [rdi + 384], zmm3		; V_3 = V_2·B_4: C2
-    valignq     zmm8, zmm8, zmm14, 0x02		; V_2 = V_1·B_4
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_3 = V_2·B_4: LO0·Q'
-    vpxorq      zmm11, zmm6, zmm9		; terms of lower powers
-    vpunpcklqdq zmm6, zmm2, zmm4		; V_4 = V_2·B_8: C1
-    vpxorq      zmm9, zmm14, zmm8		; V_2 = V_1·B_4: terms of lower powers
-    vmovdqu64   [rdi + 832], zmm11		; R
-    vpclmulqdq  zmm8, zmm6, zmm6, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vmovdqu64   [rdi], zmm6			; V_4 = V_2·B_8: C1
-    vpshufd     zmm0, zmm0, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm0, zmm3, zmm10, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpunpckhqdq zmm2, zmm2, zmm4		; V_4 = V_2·B_8: C2
-    vshufi64x2  zmm11, zmm11, zmm11, 0x00	; R of the highest power
-    vmovdqu64   [rdi + 320], zmm2		; V_4 = V_2·B_8: C2
-    valignq     zmm3, zmm12, zmm9, 0x04		; V_2 = V_1·B_4
-    valignq     zmm4, zmm5, zmm0, 0x02		; V_3 = V_2·B_4
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm8, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpternlogq  zmm9, zmm3, zmm11, 0x96		; V_2 = V_1·B_4: R_i
-    vpshufd     zmm3, zmm8, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpxorq      zmm4, zmm0, zmm4		; V_3 = V_2·B_4: terms of lower powers
-    vmovdqa64   zmm11, zmm9			; V_2 = V_1·B_4
-    vmovdqu64   [rdi + 768], zmm11		; V_2 = V_1·B_4: R
-    vshufi64x2  zmm11, zmm11, zmm11, 0x00	; V_2 = V_1·B_4: R of the highest power
-    vpternlogq  zmm3, zmm2, zmm5, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    valignq     zmm0, zmm7, zmm4, 0x04		; V_3 = V_2·B_4
-    valignq     zmm1, zmm1, zmm3, 0x02		; V_4 = V_2·B_8
-    vpternlogq  zmm4, zmm0, zmm11, 0x96		; V_3 = V_2·B_4: R_i
-    vpxorq      zmm2, zmm3, zmm1		; V_4 = V_2·B_8: terms of lower powers
-    vmovdqa64   zmm11, zmm4			; V_3 = V_2·B_4
-    vshufi64x2  zmm0, zmm11, zmm11, 0x00	; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], zmm11		; V_3 = V_2·B_4: R
-    valignq     zmm1, zmm13, zmm2, 0x04		; V_4 = V_2·B_8
-    vmovdqa64   zmm11, zmm0			; V_3 = V_2·B_4
-    vpternlogq  zmm2, zmm1, zmm11, 0x96		; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm11, zmm2			; V_4 = V_2·B_8
-    vshufi64x2  zmm0, zmm11, zmm11, 0x00	; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 640], zmm11		; V_4 = V_2·B_8: R
-    vmovdqa64   zmm11, zmm0			; V_4 = V_2·B_8
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_8
+    vmovdqu64   [rdi + 384], zmm3                   ; V_3 = V_2·B_4: C2
+    valignq     zmm8, zmm8, zmm14, 0x02             ; V_2 = V_1·B_4
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpxorq      zmm11, zmm6, zmm9                   ; terms of lower powers
+    vpunpcklqdq zmm6, zmm2, zmm4                    ; V_4 = V_2·B_8: C1
+    vpxorq      zmm9, zmm14, zmm8                   ; V_2 = V_1·B_4: terms of lower powers
+    vmovdqu64   [rdi + 832], zmm11                  ; R
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vmovdqu64   [rdi], zmm6                         ; V_4 = V_2·B_8: C1
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm0, zmm3, zmm10, 0x96             ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpunpckhqdq zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: C2
+    vshufi64x2  zmm11, zmm11, zmm11, 0x00           ; R of the highest power
+    vmovdqu64   [rdi + 320], zmm2                   ; V_4 = V_2·B_8: C2
+    valignq     zmm3, zmm12, zmm9, 0x04             ; V_2 = V_1·B_4
+    valignq     zmm4, zmm5, zmm0, 0x02              ; V_3 = V_2·B_4
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm8, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpternlogq  zmm9, zmm3, zmm11, 0x96             ; V_2 = V_1·B_4: R_i
+    vpshufd     zmm3, zmm8, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpxorq      zmm4, zmm0, zmm4                    ; V_3 = V_2·B_4: terms of lower powers
+    vmovdqa64   zmm11, zmm9                         ; V_2 = V_1·B_4
+    vmovdqu64   [rdi + 768], zmm11                  ; V_2 = V_1·B_4: R
+    vshufi64x2  zmm11, zmm11, zmm11, 0x00           ; V_2 = V_1·B_4: R of the highest power
+    vpternlogq  zmm3, zmm2, zmm5, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    valignq     zmm0, zmm7, zmm4, 0x04              ; V_3 = V_2·B_4
+    valignq     zmm1, zmm1, zmm3, 0x02              ; V_4 = V_2·B_8
+    vpternlogq  zmm4, zmm0, zmm11, 0x96             ; V_3 = V_2·B_4: R_i
+    vpxorq      zmm2, zmm3, zmm1                    ; V_4 = V_2·B_8: terms of lower powers
+    vmovdqa64   zmm11, zmm4                         ; V_3 = V_2·B_4
+    vshufi64x2  zmm0, zmm11, zmm11, 0x00            ; V_3 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], zmm11                  ; V_3 = V_2·B_4: R
+    valignq     zmm1, zmm13, zmm2, 0x04             ; V_4 = V_2·B_8
+    vmovdqa64   zmm11, zmm0                         ; V_3 = V_2·B_4
+    vpternlogq  zmm2, zmm1, zmm11, 0x96             ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm11, zmm2                         ; V_4 = V_2·B_8
+    vshufi64x2  zmm0, zmm11, zmm11, 0x00            ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 640], zmm11                  ; V_4 = V_2·B_8: R
+    vmovdqa64   zmm11, zmm0                         ; V_4 = V_2·B_8
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_8
 .end:
 
 ; void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16])
@@ -280,22 +280,22 @@ global ghash_avx512_winograd_clmul1_x16_spr_mul:function (ghash_avx512_winograd_
 align 32
 ghash_avx512_winograd_clmul1_x16_spr_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -307,121 +307,121 @@ global ghash_avx512_winograd_clmul1_x16_spr_update:function (ghash_avx512_winogr
 align 32
 ghash_avx512_winograd_clmul1_x16_spr_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x16_spr_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm0, r9
-    mov         r9d, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
     vmovq       xmm1, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vmovq       xmm2, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
     vpslldq     xmm1, xmm2, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm3		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm3                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]	; byte_swap
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x16_spr_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm2, [rdx + 128]		; C3·H^2: C, bytes as in memory
-    vmovdqu64   zmm4, [rdx + 192]		; C4·H^1: C, bytes as in memory
-    vmovdqu64   zmm5, [rdx + 64]		; C2·H^3: C, bytes as in memory
-    vmovdqu64   zmm6, [rdx]			; C1·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C3·H^2: C
-    vpshufb     zmm4, zmm4, zmm0		; C4·H^1: C
-    vpxorq      zmm7, zmm2, [rdi + 128]		; C3·H^2: T = A + C1
-    vpshufb     zmm5, zmm5, zmm0		; C2·H^3: C
-    vpxorq      zmm8, zmm4, [rdi + 192]		; C4·H^1: T = A + C1
-    vpshufb     zmm6, zmm6, zmm0		; C1·H^4: C
-    vpxorq      zmm9, zmm5, [rdi + 64]		; C2·H^3: T = A + C1
-    vpclmulqdq  zmm12, zmm2, zmm2, 0x10		; C3·H^2: A0·A1
-    vpxorq      zmm3, zmm6, zmm3		; C1·H^4: A = X + C
-    vpclmulqdq  zmm6, zmm4, zmm4, 0x10		; C4·H^1: A0·A1
-    vpxorq      zmm10, zmm3, [rdi]		; C1·H^4: T = A + C1
-    vpclmulqdq  zmm11, zmm5, zmm5, 0x10		; C2·H^3: A0·A1
-    vpxorq      zmm2, zmm2, [rdi + 448]		; C3·H^2: U = A + C2
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10		; C3·H^2: T0·T1
-    vpxorq      zmm4, zmm4, [rdi + 512]		; C4·H^1: U = A + C2
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10		; C4·H^1: T0·T1
-    vpxorq      zmm5, zmm5, [rdi + 384]		; C2·H^3: U = A + C2
-    vpclmulqdq  zmm8, zmm9, zmm9, 0x10		; C2·H^3: T0·T1
-    vpternlogq  zmm12, zmm6, zmm11, 0x96	; C1·H^4: S += it
-    vpclmulqdq  zmm6, zmm3, zmm3, 0x10		; C1·H^4: A0·A1
-    vpxorq      zmm3, zmm3, [rdi + 320]		; C1·H^4: U = A + C2
-    add         rdx, 256			; next group
-    vpclmulqdq  zmm9, zmm10, zmm10, 0x10	; C1·H^4: T0·T1
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C, bytes as in memory
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C, bytes as in memory
+    vmovdqu64   zmm5, [rdx + 64]                    ; C2·H^3: C, bytes as in memory
+    vmovdqu64   zmm6, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^2: C
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^1: C
+    vpxorq      zmm7, zmm2, [rdi + 128]             ; C3·H^2: T = A + C1
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^3: C
+    vpxorq      zmm8, zmm4, [rdi + 192]             ; C4·H^1: T = A + C1
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^4: C
+    vpxorq      zmm9, zmm5, [rdi + 64]              ; C2·H^3: T = A + C1
+    vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; C3·H^2: A0·A1
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C4·H^1: A0·A1
+    vpxorq      zmm10, zmm3, [rdi]                  ; C1·H^4: T = A + C1
+    vpclmulqdq  zmm11, zmm5, zmm5, 0x10             ; C2·H^3: A0·A1
+    vpxorq      zmm2, zmm2, [rdi + 448]             ; C3·H^2: U = A + C2
+    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C3·H^2: T0·T1
+    vpxorq      zmm4, zmm4, [rdi + 512]             ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C4·H^1: T0·T1
+    vpxorq      zmm5, zmm5, [rdi + 384]             ; C2·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm9, zmm9, 0x10              ; C2·H^3: T0·T1
+    vpternlogq  zmm12, zmm6, zmm11, 0x96            ; C1·H^4: S += it
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1·H^4: A0·A1
+    vpxorq      zmm3, zmm3, [rdi + 320]             ; C1·H^4: U = A + C2
+    add         rdx, 256                            ; next group
+    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1·H^4: T0·T1
     sub         rcx, 256
-    vpclmulqdq  zmm10, zmm2, zmm2, 0x10		; C3·H^2: U0·U1
-    vpternlogq  zmm13, zmm7, zmm8, 0x96		; C1·H^4: LO += it
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; C4·H^1: U0·U1
-    vpxorq      zmm4, zmm12, zmm6		; C1·H^4: S += it
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C2·H^3: U0·U1
-    vpternlogq  zmm13, zmm9, zmm4, 0x96		; reduce: LO += S
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C1·H^4: U0·U1
-    vpclmulqdq  zmm6, zmm13, zmm1, 0x10		; reduce: LO0·Q'
-    vpternlogq  zmm10, zmm2, zmm5, 0x96		; C1·H^4: HI += it
-    vpshufd     zmm2, zmm13, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm10, zmm3, zmm4, 0x96		; reduce: HI += S
-    vpternlogq  zmm2, zmm10, zmm6, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, [rdi + 640], 0x96	; reduce: minus the key terms
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C3·H^2: U0·U1
+    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C1·H^4: LO += it
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C4·H^1: U0·U1
+    vpxorq      zmm4, zmm12, zmm6                   ; C1·H^4: S += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^3: U0·U1
+    vpternlogq  zmm13, zmm9, zmm4, 0x96             ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^4: U0·U1
+    vpclmulqdq  zmm6, zmm13, zmm1, 0x10             ; reduce: LO0·Q'
+    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; C1·H^4: HI += it
+    vpshufd     zmm2, zmm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm10, zmm3, zmm4, 0x96             ; reduce: HI += S
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, [rdi + 640], 0x96       ; reduce: minus the key terms
     cmp         rcx, 256
     jae         .group
 .after_group:
@@ -431,8 +431,8 @@ ghash_avx512_winograd_clmul1_x16_spr_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 640]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm2, xmm2, xmm2
@@ -440,34 +440,34 @@ ghash_avx512_winograd_clmul1_x16_spr_update:
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C·H^m: C
-    vpxorq      zmm2, zmm2, zmm3		; C·H^m: A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; C·H^m: X counts once
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 320]		; C·H^m: U = A + C2
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^m: A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 320]             ; C·H^m: U = A + C2
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0		; C·H^i: C
-    vpxorq      zmm6, zmm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 320]		; C·H^i: U = A + C2
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 320]             ; C·H^i: U = A + C2
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm5		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm6		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm7		; C·H^i: HI += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     cmp         rcx, 0x40
     jae         .block
 .after_block:
@@ -480,90 +480,90 @@ ghash_avx512_winograd_clmul1_x16_spr_update:
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r9
-    mov         r9d, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
     vmovq       xmm6, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vmovq       xmm7, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x01
     vporq       xmm5, xmm5, xmm6
     vpslldq     xmm6, xmm7, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02	; and the third
-    vpshufb     xmm6, xmm6, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02       ; and the third
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
 .last_done:
-    vpshufb     zmm5, zmm5, zmm0		; C
-    vpxorq      zmm3, zmm5, zmm3		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm3, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm3, [rdi + 320]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm3		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm5		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm6		; C·H^i: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm3, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm3, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm3, zmm4, zmm2		; reduce: LO += S
-    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm2, zmm3, 0x96		; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm8		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      zmm3, zmm4, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x16_spr_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,103 +55,103 @@ global ghash_avx512_winograd_clmul1_x4_init:function (ghash_avx512_winograd_clmu
 align 32
 ghash_avx512_winograd_clmul1_x4_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 64], zmm0		; zeros
-    vmovdqu64   [rdi + 192], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 64], zmm0                    ; zeros
+    vmovdqu64   [rdi + 192], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm5, xmm4, xmm3, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm1, xmm5, xmm2, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm1, xmm3		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm2, xmm3, xmm5		; B_3 = B_2·B_1: LO += S
-    vpternlogq  xmm6, xmm5, xmm4, 0x96		; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm2, xmm6, xmm3, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm4, xmm1, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4		; B_4 = B_2·B_2: fold B
-    vpunpcklqdq xmm4, xmm1, xmm3		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm3, xmm1, xmm3		; B_4 = B_2·B_2: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm5, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm7, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpxorq      xmm4, xmm1, xmm4		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm3, xmm1, xmm3		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm7, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm3, xmm4, xmm6		; B_4 = B_2·B_2: LO += S
-    vpternlogq  xmm7, xmm6, xmm5, 0x96		; B_4 = B_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm3, xmm7, xmm4, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm2, zmm3, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm2, xmm1, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e		; (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2		; fold B
-    vpunpcklqdq zmm2, zmm0, zmm1		; C1
-    vpunpckhqdq zmm0, zmm0, zmm1		; C2
-    vpclmulqdq  zmm1, zmm2, zmm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm3, zmm0, zmm0, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm1, zmm3, zmm4, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi], zmm2			; C1
-    vmovdqu64   [rdi + 128], zmm0		; C2
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpunpcklqdq xmm4, xmm1, xmm3                    ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm5, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpxorq      xmm4, xmm1, xmm4                    ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: LO += S
+    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_4 = B_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm3, xmm7, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vpclmulqdq  zmm1, zmm0, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; fold B
+    vpunpcklqdq zmm2, zmm0, zmm1                    ; C1
+    vpunpckhqdq zmm0, zmm0, zmm1                    ; C2
+    vpclmulqdq  zmm1, zmm2, zmm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm3, zmm0, zmm0, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm1, zmm3, zmm4, 0x96              ; RES = fold(LO) + HI
+    vmovdqu64   [rdi], zmm2                         ; C1
+    vmovdqu64   [rdi + 128], zmm0                   ; C2
     vpxorq      xmm0, xmm0, xmm0
     valignq     zmm0, zmm0, zmm1, 0x02
-    vpxorq      zmm0, zmm1, zmm0		; terms of lower powers
+    vpxorq      zmm0, zmm1, zmm0                    ; terms of lower powers
     vpxorq      xmm1, xmm1, xmm1
     valignq     zmm1, zmm1, zmm0, 0x04
-    vpxorq      zmm0, zmm0, zmm1		; terms of lower powers
+    vpxorq      zmm0, zmm0, zmm1                    ; terms of lower powers
     vmovdqa64   zmm1, zmm0
-    vshufi64x2  zmm0, zmm1, zmm1, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 256], zmm1		; R
-    vzeroupper					; upper halves are the caller's
+    vshufi64x2  zmm0, zmm1, zmm1, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 256], zmm1                   ; R
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -163,22 +163,22 @@ global ghash_avx512_winograd_clmul1_x4_mul:function (ghash_avx512_winograd_clmul
 align 32
 ghash_avx512_winograd_clmul1_x4_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 48]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 304], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 48]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 304], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -190,202 +190,202 @@ global ghash_avx512_winograd_clmul1_x4_update:function (ghash_avx512_winograd_cl
 align 32
 ghash_avx512_winograd_clmul1_x4_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x4_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 48]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 176]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 304], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 48]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 304], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .tail
 .groups:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; byte_swap
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q]	; fold_q
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; byte_swap
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x4_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0		; C1·H^1: C
-    vpxorq      zmm2, zmm3, zmm2		; C1·H^1: A = X + C
-    vpxorq      zmm3, zmm2, [rdi]		; C1·H^1: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 128]		; C1·H^1: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C1·H^1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C1·H^1: T0·T1
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10		; C1·H^1: U0·U1
-    vpxorq      zmm3, zmm3, zmm2		; reduce: LO += S
-    vpclmulqdq  zmm4, zmm3, zmm1, 0x10		; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm5, zmm2, zmm3, 0x96		; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm5		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 256], 0x96	; reduce: minus the key terms
-    add         rdx, 0x40			; next group
+    vmovdqu64   zmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^1: C
+    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^1: A = X + C
+    vpxorq      zmm3, zmm2, [rdi]                   ; C1·H^1: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 128]             ; C1·H^1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^1: T0·T1
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C1·H^1: U0·U1
+    vpxorq      zmm3, zmm3, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm5, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm5                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 256], 0x96       ; reduce: minus the key terms
+    add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 64]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm0, [rdi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 256]                   ; R_m: the key terms of H^m … H^1
     vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm6, xmm6, xmm6
     lea         rax, [rel ghash_avx512_winograd_clmul1_x4_bytes]
     sub         rax, rcx
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x02		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x03		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
 .last_done:
-    vpshufb     zmm4, zmm4, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; C
-    vpxorq      zmm2, zmm4, zmm2		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 128]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm1, zmm1, zmm2		; C·H^i: S += it
-    vpxorq      zmm3, zmm3, zmm4		; C·H^i: LO += it
-    vpxorq      zmm6, zmm6, zmm5		; C·H^i: HI += it
+    vpshufb     zmm4, zmm4, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; C
+    vpxorq      zmm2, zmm4, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 128]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm4                    ; C·H^i: LO += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm2, zmm3, zmm1		; reduce: LO += S
-    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm6, zmm1, zmm2, 0x96		; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm6		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; reduce: minus the key terms
+    vpxorq      zmm2, zmm3, zmm1                    ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_winograd_clmul1_x4_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm6, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm6                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x4_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

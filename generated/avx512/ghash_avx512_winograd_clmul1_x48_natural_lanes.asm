@@ -55,442 +55,442 @@ global ghash_avx512_winograd_clmul1_x48_natural_lanes_init:function (ghash_avx51
 align 32
 ghash_avx512_winograd_clmul1_x48_natural_lanes_init:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], zmm1		; zeros
-    vmovdqu64   [rdi + 1600], zmm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm3, xmm1, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm2, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm2, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm5, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm4, xmm6, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm4		; B_2 = B_1·B_1: HI += S
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x01		; B_3 = B_2·B_1: B1·Q
-    vpslldq     xmm4, xmm1, 0x08		; B_3 = B_2·B_1: B0·x^64
-    vpxorq      xmm3, xmm3, xmm4		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm4, xmm3, xmm1		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm3, xmm3, xmm1		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm6, xmm0, 0x01		; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm6, xmm6, 0x08		; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm6, xmm5, xmm7, 0x96		; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpxorq      xmm4, xmm2, xmm4		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm3, xmm2, xmm3		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm3, xmm3, xmm5		; B_3 = B_2·B_1: HI += S
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_3 = B_2·B_1: LO minus the key terms
-    vpclmulqdq  xmm5, xmm3, xmm0, 0x01		; B_3 = B_2·B_1: HI1·Q
-    vpslldq     xmm3, xmm3, 0x08		; B_3 = B_2·B_1: HI0·x^64
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_3 = B_2·B_1: RES = fold(HI) + LO
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x01		; B_4 = B_2·B_2: B1·Q
-    vpslldq     xmm5, xmm2, 0x08		; B_4 = B_2·B_2: B0·x^64
-    vpxorq      xmm4, xmm4, xmm5		; B_4 = B_2·B_2: fold B
-    vpunpcklqdq xmm5, xmm4, xmm2		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm4, xmm4, xmm2		; B_4 = B_2·B_2: C2
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm7, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm8, xmm7, xmm0, 0x01		; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm7, xmm7, 0x08		; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm7, xmm6, xmm8, 0x96		; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vpxorq      xmm5, xmm2, xmm5		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm4, xmm2, xmm4		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm4, xmm4, xmm6		; B_4 = B_2·B_2: HI += S
-    vpternlogq  xmm5, xmm6, xmm7, 0x96		; B_4 = B_2·B_2: LO minus the key terms
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x01		; B_4 = B_2·B_2: HI1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_4 = B_2·B_2: HI0·x^64
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_4 = B_2·B_2: RES = fold(HI) + LO
-    vinserti64x2 zmm3, zmm4, xmm3, 0x01		; lane 1: B_3
-    vinserti64x2 zmm2, zmm3, xmm2, 0x02		; lane 2: B_2
-    vinserti64x2 zmm11, zmm2, xmm1, 0x03	; lane 3: B_1
-    vpclmulqdq  zmm1, zmm11, zmm0, 0x01		; B1·Q
-    vpslldq     zmm2, zmm11, 0x08		; B0·x^64
-    vpxorq      zmm1, zmm1, zmm2		; fold B
-    vpunpcklqdq zmm2, zmm1, zmm11		; C1
-    vpunpckhqdq zmm1, zmm1, zmm11		; C2
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm4, zmm0, 0x01		; HI1·Q
-    vpslldq     zmm4, zmm4, 0x08		; HI0·x^64
-    vpternlogq  zmm4, zmm3, zmm5, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 704], zmm2		; C1
-    vmovdqu64   [rdi + 1536], zmm1		; C2
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1600], zmm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm3, xmm1, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm2, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm2, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm5, xmm4, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: B1·Q
+    vpslldq     xmm4, xmm1, 0x08                    ; B_3 = B_2·B_1: B0·x^64
+    vpxorq      xmm3, xmm3, xmm4                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm4, xmm3, xmm1                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm3, xmm3, xmm1                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm6, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm6, xmm6, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpternlogq  xmm6, xmm5, xmm7, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpxorq      xmm4, xmm2, xmm4                    ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm3, xmm2, xmm3                    ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm3, xmm3, xmm5                    ; B_3 = B_2·B_1: HI += S
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_3 = B_2·B_1: LO minus the key terms
+    vpclmulqdq  xmm5, xmm3, xmm0, 0x01              ; B_3 = B_2·B_1: HI1·Q
+    vpslldq     xmm3, xmm3, 0x08                    ; B_3 = B_2·B_1: HI0·x^64
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_3 = B_2·B_1: RES = fold(HI) + LO
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_4 = B_2·B_2: B1·Q
+    vpslldq     xmm5, xmm2, 0x08                    ; B_4 = B_2·B_2: B0·x^64
+    vpxorq      xmm4, xmm4, xmm5                    ; B_4 = B_2·B_2: fold B
+    vpunpcklqdq xmm5, xmm4, xmm2                    ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm4, xmm4, xmm2                    ; B_4 = B_2·B_2: C2
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm7, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm8, xmm7, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm7, xmm7, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpternlogq  xmm7, xmm6, xmm8, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vpxorq      xmm5, xmm2, xmm5                    ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm4, xmm2, xmm4                    ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm4, xmm4, xmm6                    ; B_4 = B_2·B_2: HI += S
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_4 = B_2·B_2: LO minus the key terms
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x01              ; B_4 = B_2·B_2: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_4 = B_2·B_2: HI0·x^64
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_4 = B_2·B_2: RES = fold(HI) + LO
+    vinserti64x2 zmm3, zmm4, xmm3, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm3, xmm2, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm11, zmm2, xmm1, 0x03            ; lane 3: B_1
+    vpclmulqdq  zmm1, zmm11, zmm0, 0x01             ; B1·Q
+    vpslldq     zmm2, zmm11, 0x08                   ; B0·x^64
+    vpxorq      zmm1, zmm1, zmm2                    ; fold B
+    vpunpcklqdq zmm2, zmm1, zmm11                   ; C1
+    vpunpckhqdq zmm1, zmm1, zmm11                   ; C2
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm4, zmm0, 0x01              ; HI1·Q
+    vpslldq     zmm4, zmm4, 0x08                    ; HI0·x^64
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 704], zmm2                   ; C1
+    vmovdqu64   [rdi + 1536], zmm1                  ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     zmm1, zmm1, zmm4, 0x02
-    vpxorq      zmm1, zmm4, zmm1		; terms of lower powers
+    vpxorq      zmm1, zmm4, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
-    vpxorq      zmm1, zmm1, zmm2		; terms of lower powers
+    vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
     vmovdqa64   zmm2, zmm1
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 2368], zmm2		; R
-    vshufi64x2  zmm2, zmm11, zmm11, 0x00	; in every lane
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x01		; B1·Q
-    vpslldq     zmm4, zmm2, 0x08		; B0·x^64
-    vpxorq      zmm3, zmm3, zmm4		; fold B
-    vpunpcklqdq zmm4, zmm3, zmm2		; C1
-    vpunpckhqdq zmm2, zmm3, zmm2		; C2
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm5, zmm0, 0x01		; HI1·Q
-    vpslldq     zmm5, zmm5, 0x08		; HI0·x^64
-    vpternlogq  zmm5, zmm3, zmm6, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 3136], zmm4		; C1
-    vmovdqu64   [rdi + 3904], zmm2		; C2
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 2368], zmm2                  ; R
+    vshufi64x2  zmm2, zmm11, zmm11, 0x00            ; in every lane
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x01              ; B1·Q
+    vpslldq     zmm4, zmm2, 0x08                    ; B0·x^64
+    vpxorq      zmm3, zmm3, zmm4                    ; fold B
+    vpunpcklqdq zmm4, zmm3, zmm2                    ; C1
+    vpunpckhqdq zmm2, zmm3, zmm2                    ; C2
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm5, zmm0, 0x01              ; HI1·Q
+    vpslldq     zmm5, zmm5, 0x08                    ; HI0·x^64
+    vpternlogq  zmm5, zmm3, zmm6, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 3136], zmm4                  ; C1
+    vmovdqu64   [rdi + 3904], zmm2                  ; C2
     vmovdqa64   zmm3, zmm5
-    vpxorq      zmm6, zmm11, zmm4		; V_2 = V_1·B_4: T = A + C1
-    vpxorq      zmm7, zmm11, zmm2		; V_2 = V_1·B_4: U = A + C2
-    vpclmulqdq  zmm8, zmm11, zmm11, 0x10	; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: T0·T1
-    vpclmulqdq  zmm6, zmm7, zmm7, 0x10		; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm6, zmm6, zmm8		; V_2 = V_1·B_4: HI += S
-    vpternlogq  zmm9, zmm8, zmm5, 0x96		; V_2 = V_1·B_4: LO minus the key terms
-    vpclmulqdq  zmm7, zmm6, zmm0, 0x01		; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm12, zmm6, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm12, zmm9, zmm7, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vpclmulqdq  zmm6, zmm12, zmm0, 0x01		; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm7, zmm12, 0x08		; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm6, zmm6, zmm7		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm7, zmm6, zmm12		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm6, zmm6, zmm12		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm9, zmm0, 0x01		; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm9, zmm9, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm9, zmm8, zmm10, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 640], zmm7		; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 1472], zmm6		; V_2 = V_1·B_4: C2
+    vpxorq      zmm6, zmm11, zmm4                   ; V_2 = V_1·B_4: T = A + C1
+    vpxorq      zmm7, zmm11, zmm2                   ; V_2 = V_1·B_4: U = A + C2
+    vpclmulqdq  zmm8, zmm11, zmm11, 0x10            ; V_2 = V_1·B_4: A0·A1
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpclmulqdq  zmm6, zmm7, zmm7, 0x10              ; V_2 = V_1·B_4: U0·U1
+    vpxorq      zmm6, zmm6, zmm8                    ; V_2 = V_1·B_4: HI += S
+    vpternlogq  zmm9, zmm8, zmm5, 0x96              ; V_2 = V_1·B_4: LO minus the key terms
+    vpclmulqdq  zmm7, zmm6, zmm0, 0x01              ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm12, zmm6, 0x08                   ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm12, zmm9, zmm7, 0x96             ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vpclmulqdq  zmm6, zmm12, zmm0, 0x01             ; V_2 = V_1·B_4: B1·Q
+    vpslldq     zmm7, zmm12, 0x08                   ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm6, zmm6, zmm7                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm7, zmm6, zmm12                   ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm6, zmm6, zmm12                   ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm9, zmm0, 0x01             ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm9, zmm9, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm9, zmm8, zmm10, 0x96             ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 640], zmm7                   ; V_2 = V_1·B_4: C1
+    vmovdqu64   [rdi + 1472], zmm6                  ; V_2 = V_1·B_4: C2
     vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm6, zmm9, 0x02		; V_2 = V_1·B_4
-    vpxorq      zmm7, zmm9, zmm6		; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm6, zmm6, zmm9, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm7, zmm9, zmm6                    ; V_2 = V_1·B_4: terms of lower powers
     vpxorq      xmm6, xmm6, xmm6
-    valignq     zmm6, zmm6, zmm7, 0x04		; V_2 = V_1·B_4
-    vpternlogq  zmm7, zmm6, zmm1, 0x96		; V_2 = V_1·B_4: R_i
-    vmovdqa64   zmm1, zmm7			; V_2 = V_1·B_4
-    vmovdqa64   zmm6, zmm1			; V_2 = V_1·B_4
-    vshufi64x2  zmm1, zmm6, zmm6, 0x00		; V_2 = V_1·B_4: R of the highest power
-    vmovdqu64   [rdi + 2304], zmm6		; V_2 = V_1·B_4: R
-    vshufi64x2  zmm6, zmm12, zmm12, 0x00	; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm7, zmm6, zmm0, 0x01		; V_2 = V_1·B_4: B1·Q
-    vpslldq     zmm8, zmm6, 0x08		; V_2 = V_1·B_4: B0·x^64
-    vpxorq      zmm7, zmm7, zmm8		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm8, zmm7, zmm6		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm6, zmm7, zmm6		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm9, zmm0, 0x01		; V_2 = V_1·B_4: HI1·Q
-    vpslldq     zmm9, zmm9, 0x08		; V_2 = V_1·B_4: HI0·x^64
-    vpternlogq  zmm9, zmm7, zmm10, 0x96		; V_2 = V_1·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 3072], zmm8		; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 3840], zmm6		; V_2 = V_1·B_4: C2
-    vpxorq      zmm3, zmm3, zmm9		; V_2 = V_1·B_4: R of the loop
-    vpxorq      zmm4, zmm12, zmm4		; V_3 = V_2·B_4: T = A + C1
-    vpxorq      zmm2, zmm12, zmm2		; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm7, zmm12, zmm12, 0x10	; V_3 = V_2·B_4: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm2, zmm2, zmm7		; V_3 = V_2·B_4: HI += S
-    vpternlogq  zmm4, zmm7, zmm5, 0x96		; V_3 = V_2·B_4: LO minus the key terms
-    vpclmulqdq  zmm5, zmm2, zmm0, 0x01		; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm13, zmm2, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm13, zmm4, zmm5, 0x96		; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  zmm2, zmm13, zmm0, 0x01		; V_3 = V_2·B_4: B1·Q
-    vpslldq     zmm4, zmm13, 0x08		; V_3 = V_2·B_4: B0·x^64
-    vpxorq      zmm2, zmm2, zmm4		; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm4, zmm2, zmm13		; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm2, zmm2, zmm13		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm7, zmm0, 0x01		; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm7, zmm7, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm7, zmm5, zmm10, 0x96		; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 576], zmm4		; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 1408], zmm2		; V_3 = V_2·B_4: C2
+    valignq     zmm6, zmm6, zmm7, 0x04              ; V_2 = V_1·B_4
+    vpternlogq  zmm7, zmm6, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
+    vmovdqa64   zmm1, zmm7                          ; V_2 = V_1·B_4
+    vmovdqa64   zmm6, zmm1                          ; V_2 = V_1·B_4
+    vshufi64x2  zmm1, zmm6, zmm6, 0x00              ; V_2 = V_1·B_4: R of the highest power
+    vmovdqu64   [rdi + 2304], zmm6                  ; V_2 = V_1·B_4: R
+    vshufi64x2  zmm6, zmm12, zmm12, 0x00            ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm7, zmm6, zmm0, 0x01              ; V_2 = V_1·B_4: B1·Q
+    vpslldq     zmm8, zmm6, 0x08                    ; V_2 = V_1·B_4: B0·x^64
+    vpxorq      zmm7, zmm7, zmm8                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm8, zmm7, zmm6                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm6, zmm7, zmm6                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm9, zmm0, 0x01             ; V_2 = V_1·B_4: HI1·Q
+    vpslldq     zmm9, zmm9, 0x08                    ; V_2 = V_1·B_4: HI0·x^64
+    vpternlogq  zmm9, zmm7, zmm10, 0x96             ; V_2 = V_1·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 3072], zmm8                  ; V_2 = V_1·B_4: C1
+    vmovdqu64   [rdi + 3840], zmm6                  ; V_2 = V_1·B_4: C2
+    vpxorq      zmm3, zmm3, zmm9                    ; V_2 = V_1·B_4: R of the loop
+    vpxorq      zmm4, zmm12, zmm4                   ; V_3 = V_2·B_4: T = A + C1
+    vpxorq      zmm2, zmm12, zmm2                   ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm7, zmm12, zmm12, 0x10            ; V_3 = V_2·B_4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: U0·U1
+    vpxorq      zmm2, zmm2, zmm7                    ; V_3 = V_2·B_4: HI += S
+    vpternlogq  zmm4, zmm7, zmm5, 0x96              ; V_3 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  zmm5, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm13, zmm2, 0x08                   ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm13, zmm4, zmm5, 0x96             ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  zmm2, zmm13, zmm0, 0x01             ; V_3 = V_2·B_4: B1·Q
+    vpslldq     zmm4, zmm13, 0x08                   ; V_3 = V_2·B_4: B0·x^64
+    vpxorq      zmm2, zmm2, zmm4                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm4, zmm2, zmm13                   ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm2, zmm2, zmm13                   ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm7, zmm0, 0x01             ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm7, zmm7, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm7, zmm5, zmm10, 0x96             ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 576], zmm4                   ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 1408], zmm2                  ; V_3 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm7, 0x02		; V_3 = V_2·B_4
-    vpxorq      zmm4, zmm7, zmm2		; V_3 = V_2·B_4: terms of lower powers
+    valignq     zmm2, zmm2, zmm7, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm4, zmm7, zmm2                    ; V_3 = V_2·B_4: terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm4, 0x04		; V_3 = V_2·B_4
-    vpternlogq  zmm4, zmm2, zmm1, 0x96		; V_3 = V_2·B_4: R_i
-    vmovdqa64   zmm1, zmm4			; V_3 = V_2·B_4
-    vmovdqa64   zmm2, zmm1			; V_3 = V_2·B_4
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 2240], zmm2		; V_3 = V_2·B_4: R
-    vshufi64x2  zmm2, zmm13, zmm13, 0x00	; V_3 = V_2·B_4: in every lane
-    vpclmulqdq  zmm4, zmm2, zmm0, 0x01		; V_3 = V_2·B_4: B1·Q
-    vpslldq     zmm5, zmm2, 0x08		; V_3 = V_2·B_4: B0·x^64
-    vpxorq      zmm4, zmm4, zmm5		; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm5, zmm4, zmm2		; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm2, zmm4, zmm2		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm7, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm10, zmm7, zmm0, 0x01		; V_3 = V_2·B_4: HI1·Q
-    vpslldq     zmm7, zmm7, 0x08		; V_3 = V_2·B_4: HI0·x^64
-    vpternlogq  zmm7, zmm4, zmm10, 0x96		; V_3 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 3008], zmm5		; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 3776], zmm2		; V_3 = V_2·B_4: C2
-    vpxorq      zmm3, zmm3, zmm7		; V_3 = V_2·B_4: R of the loop
-    vpxorq      zmm2, zmm12, zmm8		; V_4 = V_2·B_8: T = A + C1
-    vpxorq      zmm4, zmm12, zmm6		; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm5, zmm12, zmm12, 0x10	; V_4 = V_2·B_8: A0·A1
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: T0·T1
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; V_4 = V_2·B_8: U0·U1
-    vpxorq      zmm2, zmm2, zmm5		; V_4 = V_2·B_8: HI += S
-    vpternlogq  zmm6, zmm5, zmm9, 0x96		; V_4 = V_2·B_8: LO minus the key terms
-    vpclmulqdq  zmm4, zmm2, zmm0, 0x01		; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm8, zmm2, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm8, zmm6, zmm4, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vpclmulqdq  zmm2, zmm8, zmm0, 0x01		; V_4 = V_2·B_8: B1·Q
-    vpslldq     zmm4, zmm8, 0x08		; V_4 = V_2·B_8: B0·x^64
-    vpxorq      zmm2, zmm2, zmm4		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm4, zmm2, zmm8		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm2, zmm2, zmm8		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm5, zmm4, zmm4, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm6, zmm0, 0x01		; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm6, zmm6, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm6, zmm5, zmm7, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 512], zmm4		; V_4 = V_2·B_8: C1
-    vmovdqu64   [rdi + 1344], zmm2		; V_4 = V_2·B_8: C2
+    valignq     zmm2, zmm2, zmm4, 0x04              ; V_3 = V_2·B_4
+    vpternlogq  zmm4, zmm2, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
+    vmovdqa64   zmm1, zmm4                          ; V_3 = V_2·B_4
+    vmovdqa64   zmm2, zmm1                          ; V_3 = V_2·B_4
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_3 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 2240], zmm2                  ; V_3 = V_2·B_4: R
+    vshufi64x2  zmm2, zmm13, zmm13, 0x00            ; V_3 = V_2·B_4: in every lane
+    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_3 = V_2·B_4: B1·Q
+    vpslldq     zmm5, zmm2, 0x08                    ; V_3 = V_2·B_4: B0·x^64
+    vpxorq      zmm4, zmm4, zmm5                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm5, zmm4, zmm2                    ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm2, zmm4, zmm2                    ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm10, zmm7, zmm0, 0x01             ; V_3 = V_2·B_4: HI1·Q
+    vpslldq     zmm7, zmm7, 0x08                    ; V_3 = V_2·B_4: HI0·x^64
+    vpternlogq  zmm7, zmm4, zmm10, 0x96             ; V_3 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 3008], zmm5                  ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 3776], zmm2                  ; V_3 = V_2·B_4: C2
+    vpxorq      zmm3, zmm3, zmm7                    ; V_3 = V_2·B_4: R of the loop
+    vpxorq      zmm2, zmm12, zmm8                   ; V_4 = V_2·B_8: T = A + C1
+    vpxorq      zmm4, zmm12, zmm6                   ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm5, zmm12, zmm12, 0x10            ; V_4 = V_2·B_8: A0·A1
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: T0·T1
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: U0·U1
+    vpxorq      zmm2, zmm2, zmm5                    ; V_4 = V_2·B_8: HI += S
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; V_4 = V_2·B_8: LO minus the key terms
+    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm8, zmm2, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm8, zmm6, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vpclmulqdq  zmm2, zmm8, zmm0, 0x01              ; V_4 = V_2·B_8: B1·Q
+    vpslldq     zmm4, zmm8, 0x08                    ; V_4 = V_2·B_8: B0·x^64
+    vpxorq      zmm2, zmm2, zmm4                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm4, zmm2, zmm8                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm2, zmm2, zmm8                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm7, zmm6, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm6, zmm6, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm6, zmm5, zmm7, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 512], zmm4                   ; V_4 = V_2·B_8: C1
+    vmovdqu64   [rdi + 1344], zmm2                  ; V_4 = V_2·B_8: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm6, 0x02		; V_4 = V_2·B_8
-    vpxorq      zmm4, zmm6, zmm2		; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm2, zmm2, zmm6, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm4, zmm6, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
-    valignq     zmm2, zmm2, zmm4, 0x04		; V_4 = V_2·B_8
-    vpternlogq  zmm4, zmm2, zmm1, 0x96		; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm1, zmm4			; V_4 = V_2·B_8
-    vmovdqa64   zmm2, zmm1			; V_4 = V_2·B_8
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 2176], zmm2		; V_4 = V_2·B_8: R
-    vshufi64x2  zmm2, zmm8, zmm8, 0x00		; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm4, zmm2, zmm0, 0x01		; V_4 = V_2·B_8: B1·Q
-    vpslldq     zmm5, zmm2, 0x08		; V_4 = V_2·B_8: B0·x^64
-    vpxorq      zmm4, zmm4, zmm5		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm5, zmm4, zmm2		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm2, zmm4, zmm2		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm6, zmm0, 0x01		; V_4 = V_2·B_8: HI1·Q
-    vpslldq     zmm6, zmm6, 0x08		; V_4 = V_2·B_8: HI0·x^64
-    vpternlogq  zmm6, zmm4, zmm7, 0x96		; V_4 = V_2·B_8: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 2944], zmm5		; V_4 = V_2·B_8: C1
-    vmovdqu64   [rdi + 3712], zmm2		; V_4 = V_2·B_8: C2
-    vpxorq      zmm3, zmm3, zmm6		; V_4 = V_2·B_8: R of the loop
-    mov         rax, rdi			; V_4 = V_2·B_8
-    mov         ecx, 0x02			; V_4 = V_2·B_8: rounds of s registers
+    valignq     zmm2, zmm2, zmm4, 0x04              ; V_4 = V_2·B_8
+    vpternlogq  zmm4, zmm2, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm1, zmm4                          ; V_4 = V_2·B_8
+    vmovdqa64   zmm2, zmm1                          ; V_4 = V_2·B_8
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 2176], zmm2                  ; V_4 = V_2·B_8: R
+    vshufi64x2  zmm2, zmm8, zmm8, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm4, zmm2, zmm0, 0x01              ; V_4 = V_2·B_8: B1·Q
+    vpslldq     zmm5, zmm2, 0x08                    ; V_4 = V_2·B_8: B0·x^64
+    vpxorq      zmm4, zmm4, zmm5                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm5, zmm4, zmm2                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm2, zmm4, zmm2                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm7, zmm6, zmm0, 0x01              ; V_4 = V_2·B_8: HI1·Q
+    vpslldq     zmm6, zmm6, 0x08                    ; V_4 = V_2·B_8: HI0·x^64
+    vpternlogq  zmm6, zmm4, zmm7, 0x96              ; V_4 = V_2·B_8: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 2944], zmm5                  ; V_4 = V_2·B_8: C1
+    vmovdqu64   [rdi + 3712], zmm2                  ; V_4 = V_2·B_8: C2
+    vpxorq      zmm3, zmm3, zmm6                    ; V_4 = V_2·B_8: R of the loop
+    mov         rax, rdi                            ; V_4 = V_2·B_8
+    mov         ecx, 0x02                           ; V_4 = V_2·B_8: rounds of s registers
 .round:
-    sub         rax, 256			; V_4 = V_2·B_8
-    vpxorq      zmm4, zmm11, zmm5		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      zmm7, zmm11, zmm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm9, zmm11, zmm11, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  zmm4, zmm7, zmm7, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      zmm4, zmm4, zmm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpternlogq  zmm10, zmm9, zmm6, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     zmm11, zmm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpternlogq  zmm11, zmm10, zmm7, 0x96	; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm4, zmm12, zmm5		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      zmm7, zmm12, zmm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm9, zmm12, zmm12, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  zmm4, zmm7, zmm7, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      zmm4, zmm4, zmm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpternlogq  zmm10, zmm9, zmm6, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     zmm12, zmm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpternlogq  zmm12, zmm10, zmm7, 0x96	; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm4, zmm13, zmm5		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      zmm7, zmm13, zmm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm9, zmm13, zmm13, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  zmm4, zmm7, zmm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      zmm4, zmm4, zmm9		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpternlogq  zmm10, zmm9, zmm6, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     zmm13, zmm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpternlogq  zmm13, zmm10, zmm7, 0x96	; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      zmm4, zmm8, zmm5		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      zmm7, zmm8, zmm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  zmm9, zmm4, zmm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  zmm4, zmm7, zmm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      zmm4, zmm4, zmm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpternlogq  zmm9, zmm8, zmm6, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     zmm8, zmm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpternlogq  zmm8, zmm9, zmm7, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  zmm4, zmm11, zmm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     zmm7, zmm11, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      zmm4, zmm4, zmm7		; entries of V_(i+1): fold B
-    vpunpcklqdq zmm7, zmm4, zmm11		; entries of V_(i+1): C1
-    vpunpckhqdq zmm4, zmm4, zmm11		; entries of V_(i+1): C2
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpternlogq  zmm10, zmm9, zmm14, 0x96	; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu64   [rax + 704], zmm7		; entries of V_(i+1): C1
-    vmovdqu64   [rax + 1536], zmm4		; entries of V_(i+1): C2
+    sub         rax, 256                            ; V_4 = V_2·B_8
+    vpxorq      zmm4, zmm11, zmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      zmm7, zmm11, zmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm9, zmm11, zmm11, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      zmm4, zmm4, zmm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpternlogq  zmm10, zmm9, zmm6, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     zmm11, zmm4, 0x08                   ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpternlogq  zmm11, zmm10, zmm7, 0x96            ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      zmm4, zmm12, zmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      zmm7, zmm12, zmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm9, zmm12, zmm12, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      zmm4, zmm4, zmm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpternlogq  zmm10, zmm9, zmm6, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     zmm12, zmm4, 0x08                   ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpternlogq  zmm12, zmm10, zmm7, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      zmm4, zmm13, zmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      zmm7, zmm13, zmm2                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm9, zmm13, zmm13, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      zmm4, zmm4, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpternlogq  zmm10, zmm9, zmm6, 0x96             ; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     zmm13, zmm4, 0x08                   ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpternlogq  zmm13, zmm10, zmm7, 0x96            ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      zmm4, zmm8, zmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxorq      zmm7, zmm8, zmm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      zmm4, zmm4, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpternlogq  zmm9, zmm8, zmm6, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     zmm8, zmm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpternlogq  zmm8, zmm9, zmm7, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  zmm4, zmm11, zmm0, 0x01             ; entries of V_(i+1): B1·Q
+    vpslldq     zmm7, zmm11, 0x08                   ; entries of V_(i+1): B0·x^64
+    vpxorq      zmm4, zmm4, zmm7                    ; entries of V_(i+1): fold B
+    vpunpcklqdq zmm7, zmm4, zmm11                   ; entries of V_(i+1): C1
+    vpunpckhqdq zmm4, zmm4, zmm11                   ; entries of V_(i+1): C2
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpternlogq  zmm10, zmm9, zmm14, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu64   [rax + 704], zmm7                   ; entries of V_(i+1): C1
+    vmovdqu64   [rax + 1536], zmm4                  ; entries of V_(i+1): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm10, 0x02		; entries of V_(i+1)
-    vpxorq      zmm7, zmm10, zmm4		; entries of V_(i+1): terms of lower powers
+    valignq     zmm4, zmm4, zmm10, 0x02             ; entries of V_(i+1)
+    vpxorq      zmm7, zmm10, zmm4                   ; entries of V_(i+1): terms of lower powers
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm7, 0x04		; entries of V_(i+1)
-    vpternlogq  zmm7, zmm4, zmm1, 0x96		; entries of V_(i+1): R_i
-    vmovdqa64   zmm1, zmm7			; entries of V_(i+1)
-    vmovdqa64   zmm4, zmm1			; entries of V_(i+1)
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rax + 2368], zmm4		; entries of V_(i+1): R
-    vshufi64x2  zmm4, zmm11, zmm11, 0x00	; entries of V_(i+1): in every lane
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     zmm9, zmm4, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      zmm7, zmm7, zmm9		; entries of V_(i+1): fold B
-    vpunpcklqdq zmm9, zmm7, zmm4		; entries of V_(i+1): C1
-    vpunpckhqdq zmm4, zmm7, zmm4		; entries of V_(i+1): C2
-    vpclmulqdq  zmm7, zmm9, zmm9, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpternlogq  zmm10, zmm7, zmm14, 0x96	; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu64   [rax + 3136], zmm9		; entries of V_(i+1): C1
-    vmovdqu64   [rax + 3904], zmm4		; entries of V_(i+1): C2
-    vpxorq      zmm3, zmm3, zmm10		; entries of V_(i+1): R of the loop
-    vpclmulqdq  zmm4, zmm12, zmm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     zmm7, zmm12, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      zmm4, zmm4, zmm7		; entries of V_(i+2): fold B
-    vpunpcklqdq zmm7, zmm4, zmm12		; entries of V_(i+2): C1
-    vpunpckhqdq zmm4, zmm4, zmm12		; entries of V_(i+2): C2
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpternlogq  zmm10, zmm9, zmm14, 0x96	; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu64   [rax + 640], zmm7		; entries of V_(i+2): C1
-    vmovdqu64   [rax + 1472], zmm4		; entries of V_(i+2): C2
+    valignq     zmm4, zmm4, zmm7, 0x04              ; entries of V_(i+1)
+    vpternlogq  zmm7, zmm4, zmm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   zmm1, zmm7                          ; entries of V_(i+1)
+    vmovdqa64   zmm4, zmm1                          ; entries of V_(i+1)
+    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rax + 2368], zmm4                  ; entries of V_(i+1): R
+    vshufi64x2  zmm4, zmm11, zmm11, 0x00            ; entries of V_(i+1): in every lane
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     zmm9, zmm4, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxorq      zmm7, zmm7, zmm9                    ; entries of V_(i+1): fold B
+    vpunpcklqdq zmm9, zmm7, zmm4                    ; entries of V_(i+1): C1
+    vpunpckhqdq zmm4, zmm7, zmm4                    ; entries of V_(i+1): C2
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpternlogq  zmm10, zmm7, zmm14, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu64   [rax + 3136], zmm9                  ; entries of V_(i+1): C1
+    vmovdqu64   [rax + 3904], zmm4                  ; entries of V_(i+1): C2
+    vpxorq      zmm3, zmm3, zmm10                   ; entries of V_(i+1): R of the loop
+    vpclmulqdq  zmm4, zmm12, zmm0, 0x01             ; entries of V_(i+2): B1·Q
+    vpslldq     zmm7, zmm12, 0x08                   ; entries of V_(i+2): B0·x^64
+    vpxorq      zmm4, zmm4, zmm7                    ; entries of V_(i+2): fold B
+    vpunpcklqdq zmm7, zmm4, zmm12                   ; entries of V_(i+2): C1
+    vpunpckhqdq zmm4, zmm4, zmm12                   ; entries of V_(i+2): C2
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpternlogq  zmm10, zmm9, zmm14, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu64   [rax + 640], zmm7                   ; entries of V_(i+2): C1
+    vmovdqu64   [rax + 1472], zmm4                  ; entries of V_(i+2): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm10, 0x02		; entries of V_(i+2)
-    vpxorq      zmm7, zmm10, zmm4		; entries of V_(i+2): terms of lower powers
+    valignq     zmm4, zmm4, zmm10, 0x02             ; entries of V_(i+2)
+    vpxorq      zmm7, zmm10, zmm4                   ; entries of V_(i+2): terms of lower powers
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm7, 0x04		; entries of V_(i+2)
-    vpternlogq  zmm7, zmm4, zmm1, 0x96		; entries of V_(i+2): R_i
-    vmovdqa64   zmm1, zmm7			; entries of V_(i+2)
-    vmovdqa64   zmm4, zmm1			; entries of V_(i+2)
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rax + 2304], zmm4		; entries of V_(i+2): R
-    vshufi64x2  zmm4, zmm12, zmm12, 0x00	; entries of V_(i+2): in every lane
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     zmm9, zmm4, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      zmm7, zmm7, zmm9		; entries of V_(i+2): fold B
-    vpunpcklqdq zmm9, zmm7, zmm4		; entries of V_(i+2): C1
-    vpunpckhqdq zmm4, zmm7, zmm4		; entries of V_(i+2): C2
-    vpclmulqdq  zmm7, zmm9, zmm9, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpternlogq  zmm10, zmm7, zmm14, 0x96	; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu64   [rax + 3072], zmm9		; entries of V_(i+2): C1
-    vmovdqu64   [rax + 3840], zmm4		; entries of V_(i+2): C2
-    vpxorq      zmm3, zmm3, zmm10		; entries of V_(i+2): R of the loop
-    vpclmulqdq  zmm4, zmm13, zmm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     zmm7, zmm13, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      zmm4, zmm4, zmm7		; entries of V_(i+3): fold B
-    vpunpcklqdq zmm7, zmm4, zmm13		; entries of V_(i+3): C1
-    vpunpckhqdq zmm4, zmm4, zmm13		; entries of V_(i+3): C2
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpternlogq  zmm10, zmm9, zmm14, 0x96	; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu64   [rax + 576], zmm7		; entries of V_(i+3): C1
-    vmovdqu64   [rax + 1408], zmm4		; entries of V_(i+3): C2
+    valignq     zmm4, zmm4, zmm7, 0x04              ; entries of V_(i+2)
+    vpternlogq  zmm7, zmm4, zmm1, 0x96              ; entries of V_(i+2): R_i
+    vmovdqa64   zmm1, zmm7                          ; entries of V_(i+2)
+    vmovdqa64   zmm4, zmm1                          ; entries of V_(i+2)
+    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rax + 2304], zmm4                  ; entries of V_(i+2): R
+    vshufi64x2  zmm4, zmm12, zmm12, 0x00            ; entries of V_(i+2): in every lane
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     zmm9, zmm4, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxorq      zmm7, zmm7, zmm9                    ; entries of V_(i+2): fold B
+    vpunpcklqdq zmm9, zmm7, zmm4                    ; entries of V_(i+2): C1
+    vpunpckhqdq zmm4, zmm7, zmm4                    ; entries of V_(i+2): C2
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpternlogq  zmm10, zmm7, zmm14, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu64   [rax + 3072], zmm9                  ; entries of V_(i+2): C1
+    vmovdqu64   [rax + 3840], zmm4                  ; entries of V_(i+2): C2
+    vpxorq      zmm3, zmm3, zmm10                   ; entries of V_(i+2): R of the loop
+    vpclmulqdq  zmm4, zmm13, zmm0, 0x01             ; entries of V_(i+3): B1·Q
+    vpslldq     zmm7, zmm13, 0x08                   ; entries of V_(i+3): B0·x^64
+    vpxorq      zmm4, zmm4, zmm7                    ; entries of V_(i+3): fold B
+    vpunpcklqdq zmm7, zmm4, zmm13                   ; entries of V_(i+3): C1
+    vpunpckhqdq zmm4, zmm4, zmm13                   ; entries of V_(i+3): C2
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpternlogq  zmm10, zmm9, zmm14, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu64   [rax + 576], zmm7                   ; entries of V_(i+3): C1
+    vmovdqu64   [rax + 1408], zmm4                  ; entries of V_(i+3): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm10, 0x02		; entries of V_(i+3)
-    vpxorq      zmm7, zmm10, zmm4		; entries of V_(i+3): terms of lower powers
+    valignq     zmm4, zmm4, zmm10, 0x02             ; entries of V_(i+3)
+    vpxorq      zmm7, zmm10, zmm4                   ; entries of V_(i+3): terms of lower powers
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm7, 0x04		; entries of V_(i+3)
-    vpternlogq  zmm7, zmm4, zmm1, 0x96		; entries of V_(i+3): R_i
-    vmovdqa64   zmm1, zmm7			; entries of V_(i+3)
-    vmovdqa64   zmm4, zmm1			; entries of V_(i+3)
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rax + 2240], zmm4		; entries of V_(i+3): R
-    vshufi64x2  zmm4, zmm13, zmm13, 0x00	; entries of V_(i+3): in every lane
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     zmm9, zmm4, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      zmm7, zmm7, zmm9		; entries of V_(i+3): fold B
-    vpunpcklqdq zmm9, zmm7, zmm4		; entries of V_(i+3): C1
-    vpunpckhqdq zmm4, zmm7, zmm4		; entries of V_(i+3): C2
-    vpclmulqdq  zmm7, zmm9, zmm9, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpternlogq  zmm10, zmm7, zmm14, 0x96	; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu64   [rax + 3008], zmm9		; entries of V_(i+3): C1
-    vmovdqu64   [rax + 3776], zmm4		; entries of V_(i+3): C2
-    vpxorq      zmm3, zmm3, zmm10		; entries of V_(i+3): R of the loop
-    vpclmulqdq  zmm4, zmm8, zmm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     zmm7, zmm8, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      zmm4, zmm4, zmm7		; entries of V_(i+4): fold B
-    vpunpcklqdq zmm7, zmm4, zmm8		; entries of V_(i+4): C1
-    vpunpckhqdq zmm4, zmm4, zmm8		; entries of V_(i+4): C2
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpternlogq  zmm10, zmm9, zmm14, 0x96	; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu64   [rax + 512], zmm7		; entries of V_(i+4): C1
-    vmovdqu64   [rax + 1344], zmm4		; entries of V_(i+4): C2
+    valignq     zmm4, zmm4, zmm7, 0x04              ; entries of V_(i+3)
+    vpternlogq  zmm7, zmm4, zmm1, 0x96              ; entries of V_(i+3): R_i
+    vmovdqa64   zmm1, zmm7                          ; entries of V_(i+3)
+    vmovdqa64   zmm4, zmm1                          ; entries of V_(i+3)
+    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rax + 2240], zmm4                  ; entries of V_(i+3): R
+    vshufi64x2  zmm4, zmm13, zmm13, 0x00            ; entries of V_(i+3): in every lane
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     zmm9, zmm4, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxorq      zmm7, zmm7, zmm9                    ; entries of V_(i+3): fold B
+    vpunpcklqdq zmm9, zmm7, zmm4                    ; entries of V_(i+3): C1
+    vpunpckhqdq zmm4, zmm7, zmm4                    ; entries of V_(i+3): C2
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpternlogq  zmm10, zmm7, zmm14, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu64   [rax + 3008], zmm9                  ; entries of V_(i+3): C1
+    vmovdqu64   [rax + 3776], zmm4                  ; entries of V_(i+3): C2
+    vpxorq      zmm3, zmm3, zmm10                   ; entries of V_(i+3): R of the loop
+    vpclmulqdq  zmm4, zmm8, zmm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     zmm7, zmm8, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      zmm4, zmm4, zmm7                    ; entries of V_(i+4): fold B
+    vpunpcklqdq zmm7, zmm4, zmm8                    ; entries of V_(i+4): C1
+    vpunpckhqdq zmm4, zmm4, zmm8                    ; entries of V_(i+4): C2
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpternlogq  zmm10, zmm9, zmm14, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu64   [rax + 512], zmm7                   ; entries of V_(i+4): C1
+    vmovdqu64   [rax + 1344], zmm4                  ; entries of V_(i+4): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm10, 0x02		; entries of V_(i+4)
-    vpxorq      zmm7, zmm10, zmm4		; entries of V_(i+4): terms of lower powers
+    valignq     zmm4, zmm4, zmm10, 0x02             ; entries of V_(i+4)
+    vpxorq      zmm7, zmm10, zmm4                   ; entries of V_(i+4): terms of lower powers
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm4, zmm4, zmm7, 0x04		; entries of V_(i+4)
-    vpternlogq  zmm7, zmm4, zmm1, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   zmm1, zmm7			; entries of V_(i+4)
-    vmovdqa64   zmm4, zmm1			; entries of V_(i+4)
-    vshufi64x2  zmm1, zmm4, zmm4, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rax + 2176], zmm4		; entries of V_(i+4): R
-    vshufi64x2  zmm4, zmm8, zmm8, 0x00		; entries of V_(i+4): in every lane
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     zmm9, zmm4, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      zmm7, zmm7, zmm9		; entries of V_(i+4): fold B
-    vpunpcklqdq zmm9, zmm7, zmm4		; entries of V_(i+4): C1
-    vpunpckhqdq zmm4, zmm7, zmm4		; entries of V_(i+4): C2
-    vpclmulqdq  zmm7, zmm9, zmm9, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  zmm14, zmm10, zmm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     zmm10, zmm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpternlogq  zmm10, zmm7, zmm14, 0x96	; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu64   [rax + 2944], zmm9		; entries of V_(i+4): C1
-    vmovdqu64   [rax + 3712], zmm4		; entries of V_(i+4): C2
-    vpxorq      zmm3, zmm3, zmm10		; entries of V_(i+4): R of the loop
+    valignq     zmm4, zmm4, zmm7, 0x04              ; entries of V_(i+4)
+    vpternlogq  zmm7, zmm4, zmm1, 0x96              ; entries of V_(i+4): R_i
+    vmovdqa64   zmm1, zmm7                          ; entries of V_(i+4)
+    vmovdqa64   zmm4, zmm1                          ; entries of V_(i+4)
+    vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rax + 2176], zmm4                  ; entries of V_(i+4): R
+    vshufi64x2  zmm4, zmm8, zmm8, 0x00              ; entries of V_(i+4): in every lane
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     zmm9, zmm4, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      zmm7, zmm7, zmm9                    ; entries of V_(i+4): fold B
+    vpunpcklqdq zmm9, zmm7, zmm4                    ; entries of V_(i+4): C1
+    vpunpckhqdq zmm4, zmm7, zmm4                    ; entries of V_(i+4): C2
+    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  zmm14, zmm10, zmm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     zmm10, zmm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpternlogq  zmm10, zmm7, zmm14, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu64   [rax + 2944], zmm9                  ; entries of V_(i+4): C1
+    vmovdqu64   [rax + 3712], zmm4                  ; entries of V_(i+4): C2
+    vpxorq      zmm3, zmm3, zmm10                   ; entries of V_(i+4): R of the loop
     sub         rcx, 0x01
     cmp         rcx, 0x01
     jae         .round
 .after_round:
-    vmovdqu64   [rdi + 3968], zmm3		; R of the loop
-    vzeroupper					; upper halves are the caller's
+    vmovdqu64   [rdi + 3968], zmm3                  ; R of the loop
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -502,22 +502,22 @@ global ghash_avx512_winograd_clmul1_x48_natural_lanes_mul:function (ghash_avx512
 align 32
 ghash_avx512_winograd_clmul1_x48_natural_lanes_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 2416], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 2416], 0x96      ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -529,349 +529,349 @@ global ghash_avx512_winograd_clmul1_x48_natural_lanes_update:function (ghash_avx
 align 32
 ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm14		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 2416], 0x96	; minus the key terms
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 2416], 0x96      ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal]	; bit_reversal
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]	; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     cmp         rcx, 1536
     jb          .last_group
 .group:
-    vmovdqu64   zmm2, [rdx + 128]		; C3·H^10: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C3·H^10: C
-    vpxorq      zmm3, zmm2, [rdi + 2560]	; C3·H^10: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3328]	; C3·H^10: U = A + C2
-    vpclmulqdq  zmm11, zmm2, zmm2, 0x10		; C3·H^10: A0·A1
-    vpclmulqdq  zmm12, zmm3, zmm3, 0x10		; C3·H^10: T0·T1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10		; C3·H^10: U0·U1
-    vmovdqu64   zmm2, [rdx + 192]		; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C4·H^9: C
-    vpxorq      zmm3, zmm2, [rdi + 2624]	; C4·H^9: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3392]	; C4·H^9: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C4·H^9: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C4·H^9: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C4·H^9: U0·U1
-    vmovdqu64   zmm5, [rdx + 256]		; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C5·H^8: C
-    vpxorq      zmm6, zmm5, [rdi + 2688]	; C5·H^8: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3456]	; C5·H^8: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C5·H^8: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C5·H^8: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C5·H^8: U0·U1
-    vmovdqu64   zmm8, [rdx + 320]		; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C6·H^7: C
-    vpxorq      zmm9, zmm8, [rdi + 2752]	; C6·H^7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 3520]	; C6·H^7: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C6·H^7: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C6·H^7: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C6·H^7: U0·U1
-    vpternlogq  zmm11, zmm2, zmm5, 0x96		; C6·H^7: S += it
-    vpternlogq  zmm12, zmm3, zmm6, 0x96		; C6·H^7: LO += it
-    vpternlogq  zmm13, zmm4, zmm7, 0x96		; C6·H^7: HI += it
-    vmovdqu64   zmm2, [rdx + 384]		; C7·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C7·H^6: C
-    vpxorq      zmm3, zmm2, [rdi + 2816]	; C7·H^6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3584]	; C7·H^6: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C7·H^6: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C7·H^6: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C7·H^6: U0·U1
-    vmovdqu64   zmm5, [rdx + 448]		; C8·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C8·H^5: C
-    vpxorq      zmm6, zmm5, [rdi + 2880]	; C8·H^5: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3648]	; C8·H^5: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C8·H^5: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C8·H^5: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C8·H^5: U0·U1
-    vpternlogq  zmm11, zmm8, zmm2, 0x96		; C8·H^5: S += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96		; C8·H^5: LO += it
-    vpternlogq  zmm13, zmm10, zmm4, 0x96	; C8·H^5: HI += it
-    vmovdqu64   zmm2, [rdx + 512]		; C9·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C9·H^4: C
-    vpxorq      zmm3, zmm2, [rdi + 2944]	; C9·H^4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3712]	; C9·H^4: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C9·H^4: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C9·H^4: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C9·H^4: U0·U1
-    vmovdqu64   zmm8, [rdx + 576]		; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C10·H^3: C
-    vpxorq      zmm9, zmm8, [rdi + 3008]	; C10·H^3: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 3776]	; C10·H^3: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C10·H^3: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C10·H^3: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C10·H^3: U0·U1
-    vpternlogq  zmm11, zmm5, zmm2, 0x96		; C10·H^3: S += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96		; C10·H^3: LO += it
-    vpternlogq  zmm13, zmm7, zmm4, 0x96		; C10·H^3: HI += it
-    vmovdqu64   zmm2, [rdx + 640]		; C11·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C11·H^2: C
-    vpxorq      zmm3, zmm2, [rdi + 3072]	; C11·H^2: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3840]	; C11·H^2: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C11·H^2: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C11·H^2: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C11·H^2: U0·U1
-    vmovdqu64   zmm5, [rdx + 704]		; C12·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C12·H^1: C
-    vpxorq      zmm6, zmm5, [rdi + 3136]	; C12·H^1: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 3904]	; C12·H^1: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C12·H^1: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C12·H^1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C12·H^1: U0·U1
-    vpternlogq  zmm11, zmm8, zmm2, 0x96		; C12·H^1: S += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96		; C12·H^1: LO += it
-    vpternlogq  zmm13, zmm10, zmm4, 0x96	; C12·H^1: HI += it
-    vmovdqu64   zmm2, [rdx + 64]		; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C2·H^11: C
-    vpxorq      zmm3, zmm2, [rdi + 2496]	; C2·H^11: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 3264]	; C2·H^11: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C2·H^11: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C2·H^11: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C2·H^11: U0·U1
-    vmovdqu64   zmm8, [rdx]			; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C1·H^12: C
-    vpxorq      zmm8, zmm8, zmm14		; C1·H^12: A = X + C
-    vpxorq      zmm9, zmm8, [rdi + 2432]	; C1·H^12: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 3200]	; C1·H^12: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C1·H^12: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C1·H^12: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C1·H^12: U0·U1
-    vpternlogq  zmm11, zmm5, zmm2, 0x96		; C1·H^12: S += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96		; C1·H^12: LO += it
-    vpternlogq  zmm13, zmm7, zmm4, 0x96		; C1·H^12: HI += it
-    vpxorq      zmm2, zmm11, zmm8		; C1·H^12: S += it
-    vpternlogq  zmm12, zmm9, zmm2, 0x96		; reduce: LO += S
-    vpternlogq  zmm13, zmm10, zmm2, 0x96	; reduce: HI += S
-    vpclmulqdq  zmm2, zmm13, zmm1, 0x01		; reduce: HI1·Q
-    vpslldq     zmm3, zmm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  zmm3, zmm12, zmm2, 0x96		; reduce: RES = fold(HI) + LO
-    vpxorq      zmm14, zmm3, [rdi + 3968]	; reduce: minus the key terms
-    add         rdx, 768			; next group
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
+    vpxorq      zmm3, zmm2, [rdi + 2560]            ; C3·H^10: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3328]            ; C3·H^10: U = A + C2
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^10: U0·U1
+    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
+    vpxorq      zmm3, zmm2, [rdi + 2624]            ; C4·H^9: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3392]            ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^9: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C5·H^8: C
+    vpxorq      zmm6, zmm5, [rdi + 2688]            ; C5·H^8: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 3456]            ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^8: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^8: U0·U1
+    vmovdqu64   zmm8, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C6·H^7: C
+    vpxorq      zmm9, zmm8, [rdi + 2752]            ; C6·H^7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3520]           ; C6·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^7: U0·U1
+    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^7: S += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
+    vmovdqu64   zmm2, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C7·H^6: C
+    vpxorq      zmm3, zmm2, [rdi + 2816]            ; C7·H^6: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3584]            ; C7·H^6: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^6: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^6: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
+    vmovdqu64   zmm5, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C8·H^5: C
+    vpxorq      zmm6, zmm5, [rdi + 2880]            ; C8·H^5: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 3648]            ; C8·H^5: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^5: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^5: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^5: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^5: HI += it
+    vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
+    vpxorq      zmm3, zmm2, [rdi + 2944]            ; C9·H^4: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3712]            ; C9·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9·H^4: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C9·H^4: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
+    vmovdqu64   zmm8, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C10·H^3: C
+    vpxorq      zmm9, zmm8, [rdi + 3008]            ; C10·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3776]           ; C10·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10·H^3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C10·H^3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C10·H^3: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C10·H^3: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C10·H^3: HI += it
+    vmovdqu64   zmm2, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C11·H^2: C
+    vpxorq      zmm3, zmm2, [rdi + 3072]            ; C11·H^2: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3840]            ; C11·H^2: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C11·H^2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C11·H^2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C11·H^2: U0·U1
+    vmovdqu64   zmm5, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C12·H^1: C
+    vpxorq      zmm6, zmm5, [rdi + 3136]            ; C12·H^1: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 3904]            ; C12·H^1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C12·H^1: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C12·H^1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C12·H^1: U0·U1
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C12·H^1: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C12·H^1: HI += it
+    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
+    vpxorq      zmm3, zmm2, [rdi + 2496]            ; C2·H^11: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 3264]            ; C2·H^11: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
+    vmovdqu64   zmm8, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm8, zmm8, zmm14                   ; C1·H^12: A = X + C
+    vpxorq      zmm9, zmm8, [rdi + 2432]            ; C1·H^12: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 3200]           ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^12: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^12: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm11, zmm8                   ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm2, zmm13, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm3, zmm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm3, zmm12, zmm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vpxorq      zmm14, zmm3, [rdi + 3968]           ; reduce: minus the key terms
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   zmm2, [rdx + 128]		; C3·H^10: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C3·H^10: C
-    vpxorq      zmm3, zmm2, [rdi + 128]		; C3·H^10: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 960]		; C3·H^10: U = A + C2
-    vpclmulqdq  zmm11, zmm2, zmm2, 0x10		; C3·H^10: A0·A1
-    vpclmulqdq  zmm12, zmm3, zmm3, 0x10		; C3·H^10: T0·T1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10		; C3·H^10: U0·U1
-    vmovdqu64   zmm2, [rdx + 192]		; C4·H^9: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C4·H^9: C
-    vpxorq      zmm3, zmm2, [rdi + 192]		; C4·H^9: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1024]	; C4·H^9: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C4·H^9: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C4·H^9: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C4·H^9: U0·U1
-    vmovdqu64   zmm5, [rdx + 256]		; C5·H^8: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C5·H^8: C
-    vpxorq      zmm6, zmm5, [rdi + 256]		; C5·H^8: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1088]	; C5·H^8: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C5·H^8: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C5·H^8: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C5·H^8: U0·U1
-    vmovdqu64   zmm8, [rdx + 320]		; C6·H^7: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C6·H^7: C
-    vpxorq      zmm9, zmm8, [rdi + 320]		; C6·H^7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 1152]	; C6·H^7: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C6·H^7: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C6·H^7: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C6·H^7: U0·U1
-    vpternlogq  zmm11, zmm2, zmm5, 0x96		; C6·H^7: S += it
-    vpternlogq  zmm12, zmm3, zmm6, 0x96		; C6·H^7: LO += it
-    vpternlogq  zmm13, zmm4, zmm7, 0x96		; C6·H^7: HI += it
-    vmovdqu64   zmm2, [rdx + 384]		; C7·H^6: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C7·H^6: C
-    vpxorq      zmm3, zmm2, [rdi + 384]		; C7·H^6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1216]	; C7·H^6: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C7·H^6: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C7·H^6: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C7·H^6: U0·U1
-    vmovdqu64   zmm5, [rdx + 448]		; C8·H^5: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C8·H^5: C
-    vpxorq      zmm6, zmm5, [rdi + 448]		; C8·H^5: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1280]	; C8·H^5: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C8·H^5: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C8·H^5: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C8·H^5: U0·U1
-    vpternlogq  zmm11, zmm8, zmm2, 0x96		; C8·H^5: S += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96		; C8·H^5: LO += it
-    vpternlogq  zmm13, zmm10, zmm4, 0x96	; C8·H^5: HI += it
-    vmovdqu64   zmm2, [rdx + 512]		; C9·H^4: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C9·H^4: C
-    vpxorq      zmm3, zmm2, [rdi + 512]		; C9·H^4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1344]	; C9·H^4: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C9·H^4: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C9·H^4: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C9·H^4: U0·U1
-    vmovdqu64   zmm8, [rdx + 576]		; C10·H^3: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C10·H^3: C
-    vpxorq      zmm9, zmm8, [rdi + 576]		; C10·H^3: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 1408]	; C10·H^3: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C10·H^3: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C10·H^3: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C10·H^3: U0·U1
-    vpternlogq  zmm11, zmm5, zmm2, 0x96		; C10·H^3: S += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96		; C10·H^3: LO += it
-    vpternlogq  zmm13, zmm7, zmm4, 0x96		; C10·H^3: HI += it
-    vmovdqu64   zmm2, [rdx + 640]		; C11·H^2: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C11·H^2: C
-    vpxorq      zmm3, zmm2, [rdi + 640]		; C11·H^2: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 1472]	; C11·H^2: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C11·H^2: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C11·H^2: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C11·H^2: U0·U1
-    vmovdqu64   zmm5, [rdx + 704]		; C12·H^1: C, bytes as in memory
-    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00	; C12·H^1: C
-    vpxorq      zmm6, zmm5, [rdi + 704]		; C12·H^1: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1536]	; C12·H^1: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C12·H^1: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C12·H^1: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C12·H^1: U0·U1
-    vpternlogq  zmm11, zmm8, zmm2, 0x96		; C12·H^1: S += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96		; C12·H^1: LO += it
-    vpternlogq  zmm13, zmm10, zmm4, 0x96	; C12·H^1: HI += it
-    vmovdqu64   zmm2, [rdx + 64]		; C2·H^11: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C2·H^11: C
-    vpxorq      zmm3, zmm2, [rdi + 64]		; C2·H^11: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 896]		; C2·H^11: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C2·H^11: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C2·H^11: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C2·H^11: U0·U1
-    vmovdqu64   zmm8, [rdx]			; C1·H^12: C, bytes as in memory
-    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00	; C1·H^12: C
-    vpxorq      zmm8, zmm8, zmm14		; C1·H^12: A = X + C
-    vpxorq      zmm9, zmm8, [rdi]		; C1·H^12: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 832]	; C1·H^12: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C1·H^12: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C1·H^12: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C1·H^12: U0·U1
-    vpternlogq  zmm11, zmm5, zmm2, 0x96		; C1·H^12: S += it
-    vpternlogq  zmm12, zmm6, zmm3, 0x96		; C1·H^12: LO += it
-    vpternlogq  zmm13, zmm7, zmm4, 0x96		; C1·H^12: HI += it
-    vpxorq      zmm2, zmm11, zmm8		; C1·H^12: S += it
-    vpternlogq  zmm12, zmm9, zmm2, 0x96		; reduce: LO += S
-    vpternlogq  zmm13, zmm10, zmm2, 0x96	; reduce: HI += S
-    vpclmulqdq  zmm1, zmm13, zmm1, 0x01		; reduce: HI1·Q
-    vpslldq     zmm2, zmm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  zmm2, zmm12, zmm1, 0x96		; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm1, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm14, ymm2, ymm1		; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm14, 0x01		; reduce: upper lanes
-    vpternlogq  xmm14, xmm1, [rdi + 1664], 0x96	; reduce: minus the key terms
-    add         rdx, 768			; next group
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C3·H^10: C
+    vpxorq      zmm3, zmm2, [rdi + 128]             ; C3·H^10: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 960]             ; C3·H^10: U = A + C2
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^10: U0·U1
+    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C4·H^9: C
+    vpxorq      zmm3, zmm2, [rdi + 192]             ; C4·H^9: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1024]            ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^9: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C5·H^8: C
+    vpxorq      zmm6, zmm5, [rdi + 256]             ; C5·H^8: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1088]            ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^8: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^8: U0·U1
+    vmovdqu64   zmm8, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C6·H^7: C
+    vpxorq      zmm9, zmm8, [rdi + 320]             ; C6·H^7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 1152]           ; C6·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^7: U0·U1
+    vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^7: S += it
+    vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
+    vmovdqu64   zmm2, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C7·H^6: C
+    vpxorq      zmm3, zmm2, [rdi + 384]             ; C7·H^6: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1216]            ; C7·H^6: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^6: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^6: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
+    vmovdqu64   zmm5, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C8·H^5: C
+    vpxorq      zmm6, zmm5, [rdi + 448]             ; C8·H^5: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1280]            ; C8·H^5: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^5: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^5: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^5: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^5: HI += it
+    vmovdqu64   zmm2, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C9·H^4: C
+    vpxorq      zmm3, zmm2, [rdi + 512]             ; C9·H^4: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1344]            ; C9·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9·H^4: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C9·H^4: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
+    vmovdqu64   zmm8, [rdx + 576]                   ; C10·H^3: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C10·H^3: C
+    vpxorq      zmm9, zmm8, [rdi + 576]             ; C10·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 1408]           ; C10·H^3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10·H^3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C10·H^3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C10·H^3: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C10·H^3: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C10·H^3: HI += it
+    vmovdqu64   zmm2, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C11·H^2: C
+    vpxorq      zmm3, zmm2, [rdi + 640]             ; C11·H^2: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1472]            ; C11·H^2: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C11·H^2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C11·H^2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C11·H^2: U0·U1
+    vmovdqu64   zmm5, [rdx + 704]                   ; C12·H^1: C, bytes as in memory
+    vgf2p8affineqb zmm5, zmm5, zmm0, 0x00           ; C12·H^1: C
+    vpxorq      zmm6, zmm5, [rdi + 704]             ; C12·H^1: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1536]            ; C12·H^1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C12·H^1: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C12·H^1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C12·H^1: U0·U1
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C12·H^1: S += it
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
+    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C12·H^1: HI += it
+    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C2·H^11: C
+    vpxorq      zmm3, zmm2, [rdi + 64]              ; C2·H^11: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 896]             ; C2·H^11: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
+    vmovdqu64   zmm8, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vgf2p8affineqb zmm8, zmm8, zmm0, 0x00           ; C1·H^12: C
+    vpxorq      zmm8, zmm8, zmm14                   ; C1·H^12: A = X + C
+    vpxorq      zmm9, zmm8, [rdi]                   ; C1·H^12: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 832]            ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^12: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^12: U0·U1
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm6, zmm3, 0x96             ; C1·H^12: LO += it
+    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^12: HI += it
+    vpxorq      zmm2, zmm11, zmm8                   ; C1·H^12: S += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm13, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm13, zmm1, 0x01             ; reduce: HI1·Q
+    vpslldq     zmm2, zmm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  zmm2, zmm12, zmm1, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm14, ymm2, ymm1                   ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm1, [rdi + 1664], 0x96     ; reduce: minus the key terms
+    add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 1664]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 1664]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm2, xmm2, xmm2
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm3, xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00	; C·H^m: C
-    vpxorq      zmm2, zmm2, zmm14		; C·H^m: A = X + C
-    vpxorq      zmm3, zmm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 832]		; C·H^m: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  zmm7, zmm3, zmm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm14, xmm14, xmm14		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb zmm2, zmm2, zmm0, 0x00           ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm14                   ; C·H^m: A = X + C
+    vpxorq      zmm3, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 832]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm14, xmm14, xmm14                 ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   zmm4, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00	; C·H^i: C
-    vpxorq      zmm5, zmm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 832]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm4		; C·H^i: S += it
-    vpxorq      zmm7, zmm7, zmm5		; C·H^i: LO += it
-    vpxorq      zmm3, zmm3, zmm6		; C·H^i: HI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C·H^i: C
+    vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm3, zmm3, zmm6                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
@@ -881,94 +881,94 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
 .rest:
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x02		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x03		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
 .last_done:
-    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00	; C
-    vpxorq      zmm4, zmm4, zmm14		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 832]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm4		; C·H^i: S += it
-    vpxorq      zmm7, zmm7, zmm5		; C·H^i: LO += it
-    vpxorq      zmm3, zmm3, zmm6		; C·H^i: HI += it
+    vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C
+    vpxorq      zmm4, zmm4, zmm14                   ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm3, zmm3, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm3, zmm3, zmm2		; reduce: HI += S
-    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     zmm3, zmm3, 0x08		; reduce: HI0·x^64
-    vpternlogq  zmm7, zmm2, zmm3, 0x96		; reduce: + LO
-    vpxorq      zmm2, zmm4, zmm7		; reduce: RES = fold(HI) + LO
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm14, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm14, 0x01		; reduce: upper lanes
-    vpternlogq  xmm14, xmm2, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      zmm3, zmm3, zmm2                    ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     zmm3, zmm3, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  zmm7, zmm2, zmm3, 0x96              ; reduce: + LO
+    vpxorq      zmm2, zmm4, zmm7                    ; reduce: RES = fold(HI) + LO
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm14, ymm2, ymm3                   ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm2, xmm1, 0x96             ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

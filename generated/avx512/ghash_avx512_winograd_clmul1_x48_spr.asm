@@ -56,364 +56,364 @@ global ghash_avx512_winograd_clmul1_x48_spr_init:function (ghash_avx512_winograd
 align 32
 ghash_avx512_winograd_clmul1_x48_spr_init:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], zmm1		; zeros
-    vmovdqu64   [rdi + 1600], zmm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; H
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1600], zmm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpandq      xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm0, 0x10		; B_3 = B_2·B_1: B0·Q'
-    vpunpcklqdq xmm5, xmm1, xmm2		; B_2 = B_1·B_1: C1
-    vpclmulqdq  xmm6, xmm5, xmm5, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpxorq      xmm5, xmm1, xmm5		; B_2 = B_1·B_1: T = A + C1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm7, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm8, xmm6, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpxorq      xmm5, xmm5, xmm4		; B_2 = B_1·B_1: LO += S
-    vpclmulqdq  xmm9, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpshufd     xmm6, xmm6, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm2, xmm5, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpternlogq  xmm6, xmm7, xmm8, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpternlogq  xmm9, xmm4, xmm6, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpshufd     xmm4, xmm5, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpshufd     xmm5, xmm1, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpternlogq  xmm4, xmm9, xmm2, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm3, xmm5		; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm3, xmm4, xmm0, 0x10		; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm5, xmm4, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpunpcklqdq xmm6, xmm1, xmm2		; B_3 = B_2·B_1: C1
-    vpxorq      xmm3, xmm3, xmm5		; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm5, xmm6, xmm6, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpunpcklqdq xmm7, xmm4, xmm3		; B_4 = B_2·B_2: C1
-    vpxorq      xmm6, xmm4, xmm6		; B_3 = B_2·B_1: T = A + C1
-    vpclmulqdq  xmm8, xmm7, xmm7, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpxorq      xmm7, xmm4, xmm7		; B_4 = B_2·B_2: T = A + C1
-    vpclmulqdq  xmm9, xmm4, xmm4, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm10, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_3 = B_2·B_1: C2
-    vpxorq      xmm6, xmm6, xmm9		; B_3 = B_2·B_1: LO += S
-    vpunpckhqdq xmm3, xmm4, xmm3		; B_4 = B_2·B_2: C2
-    vpxorq      xmm11, xmm4, xmm2		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpxorq      xmm12, xmm4, xmm3		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm13, xmm5, xmm0, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpxorq      xmm7, xmm7, xmm10		; B_4 = B_2·B_2: LO += S
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm14, xmm8, xmm0, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpclmulqdq  xmm15, xmm11, xmm11, 0x10	; B_3 = B_2·B_1: U0·U1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10	; B_4 = B_2·B_2: U0·U1
-    vpshufd     xmm11, xmm5, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpclmulqdq  xmm5, xmm6, xmm0, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpternlogq  xmm11, xmm2, xmm13, 0x96	; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpshufd     xmm8, xmm8, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm15, xmm9, xmm11, 0x96	; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm2, xmm7, xmm0, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpternlogq  xmm8, xmm3, xmm14, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm0, 0x10              ; B_3 = B_2·B_1: B0·Q'
+    vpunpcklqdq xmm5, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
+    vpclmulqdq  xmm6, xmm5, xmm5, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpxorq      xmm5, xmm1, xmm5                    ; B_2 = B_1·B_1: T = A + C1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm7, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm8, xmm6, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpxorq      xmm5, xmm5, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpclmulqdq  xmm9, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpshufd     xmm6, xmm6, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm2, xmm5, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpternlogq  xmm6, xmm7, xmm8, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm9, xmm4, xmm6, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpshufd     xmm4, xmm5, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpshufd     xmm5, xmm1, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpternlogq  xmm4, xmm9, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm3, xmm4, xmm0, 0x10              ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm5, xmm4, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpunpcklqdq xmm6, xmm1, xmm2                    ; B_3 = B_2·B_1: C1
+    vpxorq      xmm3, xmm3, xmm5                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm5, xmm6, xmm6, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpunpcklqdq xmm7, xmm4, xmm3                    ; B_4 = B_2·B_2: C1
+    vpxorq      xmm6, xmm4, xmm6                    ; B_3 = B_2·B_1: T = A + C1
+    vpclmulqdq  xmm8, xmm7, xmm7, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpxorq      xmm7, xmm4, xmm7                    ; B_4 = B_2·B_2: T = A + C1
+    vpclmulqdq  xmm9, xmm4, xmm4, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm10, xmm4, xmm4, 0x10             ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: C2
+    vpxorq      xmm6, xmm6, xmm9                    ; B_3 = B_2·B_1: LO += S
+    vpunpckhqdq xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: C2
+    vpxorq      xmm11, xmm4, xmm2                   ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpxorq      xmm12, xmm4, xmm3                   ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm13, xmm5, xmm0, 0x10             ; B_3 = B_2·B_1: LO0·Q'
+    vpxorq      xmm7, xmm7, xmm10                   ; B_4 = B_2·B_2: LO += S
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm14, xmm8, xmm0, 0x10             ; B_4 = B_2·B_2: LO0·Q'
+    vpclmulqdq  xmm15, xmm11, xmm11, 0x10           ; B_3 = B_2·B_1: U0·U1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; B_4 = B_2·B_2: U0·U1
+    vpshufd     xmm11, xmm5, 0x4e                   ; B_3 = B_2·B_1: (LO1, LO0)
+    vpclmulqdq  xmm5, xmm6, xmm0, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpternlogq  xmm11, xmm2, xmm13, 0x96            ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpshufd     xmm8, xmm8, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm15, xmm9, xmm11, 0x96            ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm7, xmm0, 0x10              ; B_4 = B_2·B_2: LO0·Q'
+    vpternlogq  xmm8, xmm3, xmm14, 0x96             ; B_4 = B_2·B_2: RES = fold(LO) + HI
     vpxorq      xmm3, xmm3, xmm3
-    vpshufd     xmm9, xmm6, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm12, xmm10, xmm8, 0x96	; B_4 = B_2·B_2: HI minus the key terms
+    vpshufd     xmm9, xmm6, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm12, xmm10, xmm8, 0x96            ; B_4 = B_2·B_2: HI minus the key terms
     vpxorq      xmm6, xmm6, xmm6
-    vpshufd     xmm7, xmm7, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm9, xmm15, xmm5, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpternlogq  xmm7, xmm12, xmm2, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm2, zmm7, xmm9, 0x01		; lane 1: B_3
-    vinserti64x2 zmm2, zmm2, xmm4, 0x02		; lane 2: B_2
-    vinserti64x2 zmm14, zmm2, xmm1, 0x03	; lane 3: B_1
-    vshufi64x2  zmm1, zmm14, zmm14, 0x00	; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm2, zmm14, zmm0, 0x10		; B0·Q'
-    vpshufd     zmm4, zmm14, 0x4e		; (B1, B0)
-    vpclmulqdq  zmm5, zmm1, zmm0, 0x10		; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm7, zmm1, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm4		; fold B
-    vpunpcklqdq zmm4, zmm14, zmm2		; C1
-    vpxorq      zmm5, zmm5, zmm7		; V_2 = V_1·B_4: fold B
-    vpclmulqdq  zmm7, zmm4, zmm4, 0x10		; C1[0]·C1[1]
-    vmovdqu64   [rdi + 704], zmm4		; C1
-    vpunpcklqdq zmm4, zmm1, zmm5		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpxorq      zmm9, zmm14, zmm4		; V_2 = V_1·B_4: T = A + C1
-    vpclmulqdq  zmm10, zmm14, zmm14, 0x10	; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; V_2 = V_1·B_4: T0·T1
-    vpunpckhqdq zmm1, zmm1, zmm5		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpxorq      zmm11, zmm14, zmm1		; V_2 = V_1·B_4: U = A + C2
-    vpclmulqdq  zmm12, zmm8, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpxorq      zmm9, zmm9, zmm10		; V_2 = V_1·B_4: LO += S
-    vpclmulqdq  zmm13, zmm11, zmm11, 0x10	; V_2 = V_1·B_4: U0·U1
-    vpshufd     zmm11, zmm8, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpclmulqdq  zmm8, zmm9, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpternlogq  zmm11, zmm5, zmm12, 0x96	; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpternlogq  zmm13, zmm10, zmm11, 0x96	; V_2 = V_1·B_4: HI minus the key terms
-    vpshufd     zmm15, zmm9, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpunpckhqdq zmm2, zmm14, zmm2		; C2
-    vpternlogq  zmm15, zmm13, zmm8, 0x96	; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; C2[0]·C2[1]
-    vmovdqu64   [rdi + 1536], zmm2		; C2
-    vpclmulqdq  zmm2, zmm15, zmm0, 0x10		; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm8, zmm15, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpclmulqdq  zmm9, zmm7, zmm0, 0x10		; LO0·Q'
+    vpshufd     xmm7, xmm7, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm9, xmm15, xmm5, 0x96             ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm7, xmm12, xmm2, 0x96             ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm7, xmm9, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm2, zmm2, xmm4, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm14, zmm2, xmm1, 0x03            ; lane 3: B_1
+    vshufi64x2  zmm1, zmm14, zmm14, 0x00            ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm2, zmm14, zmm0, 0x10             ; B0·Q'
+    vpshufd     zmm4, zmm14, 0x4e                   ; (B1, B0)
+    vpclmulqdq  zmm5, zmm1, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm7, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm4                    ; fold B
+    vpunpcklqdq zmm4, zmm14, zmm2                   ; C1
+    vpxorq      zmm5, zmm5, zmm7                    ; V_2 = V_1·B_4: fold B
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C1[0]·C1[1]
+    vmovdqu64   [rdi + 704], zmm4                   ; C1
+    vpunpcklqdq zmm4, zmm1, zmm5                    ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpxorq      zmm9, zmm14, zmm4                   ; V_2 = V_1·B_4: T = A + C1
+    vpclmulqdq  zmm10, zmm14, zmm14, 0x10           ; V_2 = V_1·B_4: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpunpckhqdq zmm1, zmm1, zmm5                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpxorq      zmm11, zmm14, zmm1                  ; V_2 = V_1·B_4: U = A + C2
+    vpclmulqdq  zmm12, zmm8, zmm0, 0x10             ; V_2 = V_1·B_4: LO0·Q'
+    vpxorq      zmm9, zmm9, zmm10                   ; V_2 = V_1·B_4: LO += S
+    vpclmulqdq  zmm13, zmm11, zmm11, 0x10           ; V_2 = V_1·B_4: U0·U1
+    vpshufd     zmm11, zmm8, 0x4e                   ; V_2 = V_1·B_4: (LO1, LO0)
+    vpclmulqdq  zmm8, zmm9, zmm0, 0x10              ; V_2 = V_1·B_4: LO0·Q'
+    vpternlogq  zmm11, zmm5, zmm12, 0x96            ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpternlogq  zmm13, zmm10, zmm11, 0x96           ; V_2 = V_1·B_4: HI minus the key terms
+    vpshufd     zmm15, zmm9, 0x4e                   ; V_2 = V_1·B_4: (LO1, LO0)
+    vpunpckhqdq zmm2, zmm14, zmm2                   ; C2
+    vpternlogq  zmm15, zmm13, zmm8, 0x96            ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C2[0]·C2[1]
+    vmovdqu64   [rdi + 1536], zmm2                  ; C2
+    vpclmulqdq  zmm2, zmm15, zmm0, 0x10             ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm8, zmm15, 0x4e                   ; V_2 = V_1·B_4: (B1, B0)
+    vpclmulqdq  zmm9, zmm7, zmm0, 0x10              ; LO0·Q'
     vpxorq      xmm10, xmm10, xmm10
-    vpxorq      zmm2, zmm2, zmm8		; V_2 = V_1·B_4: fold B
-    vpshufd     zmm12, zmm7, 0x4e		; (LO1, LO0)
+    vpxorq      zmm2, zmm2, zmm8                    ; V_2 = V_1·B_4: fold B
+    vpshufd     zmm12, zmm7, 0x4e                   ; (LO1, LO0)
     vpxorq      xmm7, xmm7, xmm7
-    vpunpcklqdq zmm8, zmm15, zmm2		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm13, zmm8, zmm8, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpternlogq  zmm12, zmm5, zmm9, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi + 640], zmm8		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm2, zmm15, zmm2		; V_2 = V_1·B_4: C2
+    vpunpcklqdq zmm8, zmm15, zmm2                   ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm13, zmm8, zmm8, 0x10             ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpternlogq  zmm12, zmm5, zmm9, 0x96             ; RES = fold(LO) + HI
+    vmovdqu64   [rdi + 640], zmm8                   ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm2, zmm15, zmm2                   ; V_2 = V_1·B_4: C2
     valignq     zmm3, zmm3, zmm12, 0x02
-    vmovdqu64   [rdi + 1472], zmm2		; V_2 = V_1·B_4: C2
-    vpxorq      zmm4, zmm15, zmm4		; V_3 = V_2·B_4: T = A + C1
-    vpxorq      zmm1, zmm15, zmm1		; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm5, zmm15, zmm15, 0x10	; V_3 = V_2·B_4: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpclmulqdq  zmm9, zmm1, zmm1, 0x10		; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm1, zmm12, zmm3		; terms of lower powers
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpxorq      zmm3, zmm4, zmm5		; V_3 = V_2·B_4: LO += S
-    vpclmulqdq  zmm4, zmm13, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpclmulqdq  zmm8, zmm3, zmm0, 0x10		; V_3 = V_2·B_4: LO0·Q'
-    vpternlogq  zmm9, zmm5, zmm11, 0x96		; V_3 = V_2·B_4: HI minus the key terms
-    vpshufd     zmm12, zmm3, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpshufd     zmm3, zmm13, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm12, zmm9, zmm8, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpternlogq  zmm3, zmm2, zmm4, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm12, zmm0, 0x10		; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm4, zmm12, 0x4e		; V_3 = V_2·B_4: (B1, B0)
+    vmovdqu64   [rdi + 1472], zmm2                  ; V_2 = V_1·B_4: C2
+    vpxorq      zmm4, zmm15, zmm4                   ; V_3 = V_2·B_4: T = A + C1
+    vpxorq      zmm1, zmm15, zmm1                   ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm5, zmm15, zmm15, 0x10            ; V_3 = V_2·B_4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpclmulqdq  zmm9, zmm1, zmm1, 0x10              ; V_3 = V_2·B_4: U0·U1
+    vpxorq      zmm1, zmm12, zmm3                   ; terms of lower powers
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpxorq      zmm3, zmm4, zmm5                    ; V_3 = V_2·B_4: LO += S
+    vpclmulqdq  zmm4, zmm13, zmm0, 0x10             ; V_2 = V_1·B_4: LO0·Q'
+    vpclmulqdq  zmm8, zmm3, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
+    vpternlogq  zmm9, zmm5, zmm11, 0x96             ; V_3 = V_2·B_4: HI minus the key terms
+    vpshufd     zmm12, zmm3, 0x4e                   ; V_3 = V_2·B_4: (LO1, LO0)
+    vpshufd     zmm3, zmm13, 0x4e                   ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm12, zmm9, zmm8, 0x96             ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpternlogq  zmm3, zmm2, zmm4, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm12, zmm0, 0x10             ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm4, zmm12, 0x4e                   ; V_3 = V_2·B_4: (B1, B0)
     valignq     zmm5, zmm6, zmm1, 0x04
-    vpxorq      zmm2, zmm2, zmm4		; V_3 = V_2·B_4: fold B
-    valignq     zmm4, zmm10, zmm3, 0x02		; V_2 = V_1·B_4
-    vpunpcklqdq zmm6, zmm12, zmm2		; V_3 = V_2·B_4: C1
-    vpclmulqdq  zmm8, zmm6, zmm6, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpxorq      zmm19, zmm1, zmm5		; terms of lower powers
+    vpxorq      zmm2, zmm2, zmm4                    ; V_3 = V_2·B_4: fold B
+    valignq     zmm4, zmm10, zmm3, 0x02             ; V_2 = V_1·B_4
+    vpunpcklqdq zmm6, zmm12, zmm2                   ; V_3 = V_2·B_4: C1
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpxorq      zmm19, zmm1, zmm5                   ; terms of lower powers
     vpxorq      xmm1, xmm1, xmm1
-    vmovdqu64   [rdi + 576], zmm6		; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 576], zmm6                   ; V_3 = V_2·B_4: C1
     vpxorq      xmm5, xmm5, xmm5
-    vpunpckhqdq zmm2, zmm12, zmm2		; V_3 = V_2·B_4: C2
-    vpxorq      zmm9, zmm3, zmm4		; V_2 = V_1·B_4: terms of lower powers
-    vmovdqu64   [rdi + 2368], zmm19		; R
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vmovdqu64   [rdi + 1408], zmm2		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm2, zmm8, zmm0, 0x10		; V_3 = V_2·B_4: LO0·Q'
-    vshufi64x2  zmm4, zmm15, zmm15, 0x00	; V_4 = V_2·B_8: in every lane
-    vpshufd     zmm6, zmm8, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm6, zmm3, zmm2, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vshufi64x2  zmm19, zmm19, zmm19, 0x00	; R of the highest power
-    vpclmulqdq  zmm2, zmm4, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm4, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    valignq     zmm7, zmm7, zmm9, 0x04		; V_2 = V_1·B_4
-    vpxorq      zmm2, zmm2, zmm3		; V_4 = V_2·B_8: fold B
-    valignq     zmm1, zmm1, zmm6, 0x02		; V_3 = V_2·B_4
-    vpunpcklqdq zmm3, zmm4, zmm2		; V_4 = V_2·B_8: C1
-    vpclmulqdq  zmm8, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpxorq      zmm3, zmm15, zmm3		; V_4 = V_2·B_8: T = A + C1
-    vpclmulqdq  zmm10, zmm15, zmm15, 0x10	; V_4 = V_2·B_8: A0·A1
-    vpternlogq  zmm9, zmm7, zmm19, 0x96		; V_2 = V_1·B_4: R_i
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: T0·T1
-    vpxorq      zmm11, zmm6, zmm1		; V_3 = V_2·B_4: terms of lower powers
-    vmovdqa64   zmm19, zmm9			; V_2 = V_1·B_4
-    vmovdqu64   [rdi + 2304], zmm19		; V_2 = V_1·B_4: R
-    vpunpckhqdq zmm1, zmm4, zmm2		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm2, zmm1, zmm1, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpxorq      zmm1, zmm15, zmm1		; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm4, zmm8, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpxorq      zmm3, zmm3, zmm10		; V_4 = V_2·B_8: LO += S
-    vpclmulqdq  zmm7, zmm1, zmm1, 0x10		; V_4 = V_2·B_8: U0·U1
-    vpshufd     zmm6, zmm8, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpclmulqdq  zmm1, zmm3, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpternlogq  zmm6, zmm2, zmm4, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpternlogq  zmm7, zmm10, zmm6, 0x96		; V_4 = V_2·B_8: HI minus the key terms
-    vpshufd     zmm8, zmm3, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vshufi64x2  zmm19, zmm19, zmm19, 0x00	; V_2 = V_1·B_4: R of the highest power
+    vpunpckhqdq zmm2, zmm12, zmm2                   ; V_3 = V_2·B_4: C2
+    vpxorq      zmm9, zmm3, zmm4                    ; V_2 = V_1·B_4: terms of lower powers
+    vmovdqu64   [rdi + 2368], zmm19                 ; R
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vmovdqu64   [rdi + 1408], zmm2                  ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm2, zmm8, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
+    vshufi64x2  zmm4, zmm15, zmm15, 0x00            ; V_4 = V_2·B_8: in every lane
+    vpshufd     zmm6, zmm8, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm6, zmm3, zmm2, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; R of the highest power
+    vpclmulqdq  zmm2, zmm4, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm3, zmm4, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    valignq     zmm7, zmm7, zmm9, 0x04              ; V_2 = V_1·B_4
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    valignq     zmm1, zmm1, zmm6, 0x02              ; V_3 = V_2·B_4
+    vpunpcklqdq zmm3, zmm4, zmm2                    ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpxorq      zmm3, zmm15, zmm3                   ; V_4 = V_2·B_8: T = A + C1
+    vpclmulqdq  zmm10, zmm15, zmm15, 0x10           ; V_4 = V_2·B_8: A0·A1
+    vpternlogq  zmm9, zmm7, zmm19, 0x96             ; V_2 = V_1·B_4: R_i
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: T0·T1
+    vpxorq      zmm11, zmm6, zmm1                   ; V_3 = V_2·B_4: terms of lower powers
+    vmovdqa64   zmm19, zmm9                         ; V_2 = V_1·B_4
+    vmovdqu64   [rdi + 2304], zmm19                 ; V_2 = V_1·B_4: R
+    vpunpckhqdq zmm1, zmm4, zmm2                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm2, zmm1, zmm1, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpxorq      zmm1, zmm15, zmm1                   ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm4, zmm8, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vpxorq      zmm3, zmm3, zmm10                   ; V_4 = V_2·B_8: LO += S
+    vpclmulqdq  zmm7, zmm1, zmm1, 0x10              ; V_4 = V_2·B_8: U0·U1
+    vpshufd     zmm6, zmm8, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpclmulqdq  zmm1, zmm3, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vpternlogq  zmm6, zmm2, zmm4, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpternlogq  zmm7, zmm10, zmm6, 0x96             ; V_4 = V_2·B_8: HI minus the key terms
+    vpshufd     zmm8, zmm3, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; V_2 = V_1·B_4: R of the highest power
     vpxorq      xmm2, xmm2, xmm2
-    vpternlogq  zmm8, zmm7, zmm1, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    valignq     zmm1, zmm5, zmm11, 0x04		; V_3 = V_2·B_4
+    vpternlogq  zmm8, zmm7, zmm1, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    valignq     zmm1, zmm5, zmm11, 0x04             ; V_3 = V_2·B_4
     vpxorq      xmm3, xmm3, xmm3
-    vpclmulqdq  zmm4, zmm8, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm5, zmm8, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpternlogq  zmm11, zmm1, zmm19, 0x96	; V_3 = V_2·B_4: R_i
-    vpxorq      zmm1, zmm4, zmm5		; V_4 = V_2·B_8: fold B
-    vmovdqa64   zmm19, zmm11			; V_3 = V_2·B_4
-    vshufi64x2  zmm4, zmm8, zmm8, 0x00		; V_4 = V_2·B_8: in every lane
-    vmovdqu64   [rdi + 2240], zmm19		; V_3 = V_2·B_4: R
-    vpunpcklqdq zmm5, zmm8, zmm1		; V_4 = V_2·B_8: C1
-    vpclmulqdq  zmm6, zmm5, zmm5, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vmovdqu64   [rdi + 512], zmm5		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm1, zmm8, zmm1		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vmovdqu64   [rdi + 1344], zmm1		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm1, zmm6, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm6, zmm6, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpclmulqdq  zmm7, zmm4, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpternlogq  zmm6, zmm5, zmm1, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpshufd     zmm1, zmm4, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    mov         eax, 0x02			; V_4 = V_2·B_8: rounds of s registers
-    valignq     zmm2, zmm2, zmm6, 0x02		; V_4 = V_2·B_8
-    vpxorq      zmm1, zmm7, zmm1		; V_4 = V_2·B_8: fold B
-    vshufi64x2  zmm19, zmm19, zmm19, 0x00	; V_3 = V_2·B_4: R of the highest power
-    vpunpcklqdq zmm5, zmm4, zmm1		; V_4 = V_2·B_8: C1
-    vpxorq      zmm6, zmm6, zmm2		; V_4 = V_2·B_8: terms of lower powers
-    vpclmulqdq  zmm2, zmm5, zmm5, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    valignq     zmm3, zmm3, zmm6, 0x04		; V_4 = V_2·B_8
-    vpunpckhqdq zmm1, zmm4, zmm1		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpternlogq  zmm6, zmm3, zmm19, 0x96		; V_4 = V_2·B_8: R_i
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vmovdqa64   zmm19, zmm6			; V_4 = V_2·B_8
-    vshufi64x2  zmm6, zmm19, zmm19, 0x00	; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 2176], zmm19		; V_4 = V_2·B_8: R
-    vpshufd     zmm2, zmm2, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm2, zmm4, zmm3, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vmovdqa64   zmm19, zmm6			; V_4 = V_2·B_8
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  zmm4, zmm8, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm5, zmm8, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpternlogq  zmm11, zmm1, zmm19, 0x96            ; V_3 = V_2·B_4: R_i
+    vpxorq      zmm1, zmm4, zmm5                    ; V_4 = V_2·B_8: fold B
+    vmovdqa64   zmm19, zmm11                        ; V_3 = V_2·B_4
+    vshufi64x2  zmm4, zmm8, zmm8, 0x00              ; V_4 = V_2·B_8: in every lane
+    vmovdqu64   [rdi + 2240], zmm19                 ; V_3 = V_2·B_4: R
+    vpunpcklqdq zmm5, zmm8, zmm1                    ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vmovdqu64   [rdi + 512], zmm5                   ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm1, zmm8, zmm1                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vmovdqu64   [rdi + 1344], zmm1                  ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm1, zmm6, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm6, zmm6, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpclmulqdq  zmm7, zmm4, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
+    vpternlogq  zmm6, zmm5, zmm1, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpshufd     zmm1, zmm4, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    mov         eax, 0x02                           ; V_4 = V_2·B_8: rounds of s registers
+    valignq     zmm2, zmm2, zmm6, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm1, zmm7, zmm1                    ; V_4 = V_2·B_8: fold B
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; V_3 = V_2·B_4: R of the highest power
+    vpunpcklqdq zmm5, zmm4, zmm1                    ; V_4 = V_2·B_8: C1
+    vpxorq      zmm6, zmm6, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    valignq     zmm3, zmm3, zmm6, 0x04              ; V_4 = V_2·B_8
+    vpunpckhqdq zmm1, zmm4, zmm1                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpternlogq  zmm6, zmm3, zmm19, 0x96             ; V_4 = V_2·B_8: R_i
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vmovdqa64   zmm19, zmm6                         ; V_4 = V_2·B_8
+    vshufi64x2  zmm6, zmm19, zmm19, 0x00            ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 2176], zmm19                 ; V_4 = V_2·B_8: R
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm2, zmm4, zmm3, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vmovdqa64   zmm19, zmm6                         ; V_4 = V_2·B_8
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    vpxorq      zmm3, zmm14, zmm5		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm4, zmm14, zmm14, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    sub         rdi, 256			; V_4 = V_2·B_8
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpxorq      zmm6, zmm14, zmm1		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm11, zmm6, zmm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      zmm6, zmm15, zmm5		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm7, zmm15, zmm15, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpxorq      zmm9, zmm15, zmm1		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpxorq      zmm3, zmm3, zmm4		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  zmm10, zmm3, zmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpternlogq  zmm11, zmm4, zmm2, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpshufd     zmm14, zmm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm3, zmm12, zmm5		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm13, zmm9, zmm9, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      zmm4, zmm6, zmm7		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpternlogq  zmm14, zmm11, zmm10, 0x96	; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm4, zmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpclmulqdq  zmm9, zmm12, zmm12, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpxorq      zmm10, zmm12, zmm1		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpternlogq  zmm13, zmm7, zmm2, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpshufd     zmm15, zmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm4, zmm8, zmm5		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm7, zmm14, zmm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpternlogq  zmm15, zmm13, zmm6, 0x96	; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpshufd     zmm6, zmm14, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      zmm3, zmm3, zmm9		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpclmulqdq  zmm11, zmm10, zmm10, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      zmm10, zmm8, zmm1		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpxorq      zmm6, zmm7, zmm6		; entries of V_(i+1): fold B
-    vpclmulqdq  zmm7, zmm3, zmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpternlogq  zmm11, zmm9, zmm2, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpxorq      zmm3, zmm14, zmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm4, zmm14, zmm14, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    sub         rdi, 256                            ; V_4 = V_2·B_8
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpxorq      zmm6, zmm14, zmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm11, zmm6, zmm6, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      zmm6, zmm15, zmm5                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm7, zmm15, zmm15, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpxorq      zmm9, zmm15, zmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpxorq      zmm3, zmm3, zmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  zmm10, zmm3, zmm0, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpternlogq  zmm11, zmm4, zmm2, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpshufd     zmm14, zmm3, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm3, zmm12, zmm5                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      zmm4, zmm6, zmm7                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpternlogq  zmm14, zmm11, zmm10, 0x96           ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm4, zmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpclmulqdq  zmm9, zmm12, zmm12, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpxorq      zmm10, zmm12, zmm1                  ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpternlogq  zmm13, zmm7, zmm2, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpshufd     zmm15, zmm4, 0x4e                   ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm4, zmm8, zmm5                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm7, zmm14, zmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpternlogq  zmm15, zmm13, zmm6, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpshufd     zmm6, zmm14, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxorq      zmm3, zmm3, zmm9                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      zmm10, zmm8, zmm1                   ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm7, zmm6                    ; entries of V_(i+1): fold B
+    vpclmulqdq  zmm7, zmm3, zmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpternlogq  zmm11, zmm9, zmm2, 0x96             ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
     vpxorq      xmm9, xmm9, xmm9
-    vpunpcklqdq zmm12, zmm14, zmm6		; entries of V_(i+1): C1
-    vpclmulqdq  zmm13, zmm12, zmm12, 0x10	; entries of V_(i+1): C1[0]·C1[1]
+    vpunpcklqdq zmm12, zmm14, zmm6                  ; entries of V_(i+1): C1
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; entries of V_(i+1): C1[0]·C1[1]
     vpxorq      xmm16, xmm16, xmm16
-    vmovdqu64   [rdi + 704], zmm12		; entries of V_(i+1): C1
-    vpshufd     zmm12, zmm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxorq      zmm3, zmm4, zmm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpternlogq  zmm12, zmm11, zmm7, 0x96	; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpunpckhqdq zmm4, zmm14, zmm6		; entries of V_(i+1): C2
-    vpclmulqdq  zmm6, zmm15, zmm0, 0x10		; entries of V_(i+2): B0·Q'
-    vmovdqu64   [rdi + 1536], zmm4		; entries of V_(i+1): C2
-    vpshufd     zmm7, zmm15, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpternlogq  zmm10, zmm8, zmm2, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  zmm11, zmm3, zmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpxorq      zmm6, zmm6, zmm7		; entries of V_(i+2): fold B
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm13, zmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpunpcklqdq zmm8, zmm15, zmm6		; entries of V_(i+2): C1
-    vpclmulqdq  zmm17, zmm8, zmm8, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vmovdqu64   [rdi + 640], zmm8		; entries of V_(i+2): C1
-    vpshufd     zmm8, zmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vmovdqu64   [rdi + 704], zmm12                  ; entries of V_(i+1): C1
+    vpshufd     zmm12, zmm3, 0x4e                   ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxorq      zmm3, zmm4, zmm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpternlogq  zmm12, zmm11, zmm7, 0x96            ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpunpckhqdq zmm4, zmm14, zmm6                   ; entries of V_(i+1): C2
+    vpclmulqdq  zmm6, zmm15, zmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vmovdqu64   [rdi + 1536], zmm4                  ; entries of V_(i+1): C2
+    vpshufd     zmm7, zmm15, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpternlogq  zmm10, zmm8, zmm2, 0x96             ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  zmm11, zmm3, zmm0, 0x10             ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpxorq      zmm6, zmm6, zmm7                    ; entries of V_(i+2): fold B
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  zmm7, zmm13, zmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpunpcklqdq zmm8, zmm15, zmm6                   ; entries of V_(i+2): C1
+    vpclmulqdq  zmm17, zmm8, zmm8, 0x10             ; entries of V_(i+2): C1[0]·C1[1]
+    vmovdqu64   [rdi + 640], zmm8                   ; entries of V_(i+2): C1
+    vpshufd     zmm8, zmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
     vpxorq      xmm3, xmm3, xmm3
-    vpshufd     zmm13, zmm13, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpternlogq  zmm8, zmm10, zmm11, 0x96	; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpshufd     zmm13, zmm13, 0x4e                  ; entries of V_(i+1): (LO1, LO0)
+    vpternlogq  zmm8, zmm10, zmm11, 0x96            ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     vpxorq      xmm10, xmm10, xmm10
-    vpternlogq  zmm13, zmm4, zmm7, 0x96		; entries of V_(i+1): RES = fold(LO) + HI
-    vpunpckhqdq zmm4, zmm15, zmm6		; entries of V_(i+2): C2
-    valignq     zmm6, zmm9, zmm13, 0x02		; entries of V_(i+1)
-    vmovdqu64   [rdi + 1472], zmm4		; entries of V_(i+2): C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  zmm7, zmm12, zmm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     zmm9, zmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      zmm18, zmm13, zmm6		; entries of V_(i+1): terms of lower powers
-    vpclmulqdq  zmm6, zmm17, zmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpxorq      zmm7, zmm7, zmm9		; entries of V_(i+3): fold B
-    vpshufd     zmm11, zmm17, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpunpcklqdq zmm9, zmm12, zmm7		; entries of V_(i+3): C1
-    vpclmulqdq  zmm13, zmm9, zmm9, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpternlogq  zmm11, zmm4, zmm6, 0x96		; entries of V_(i+2): RES = fold(LO) + HI
-    vpunpckhqdq zmm4, zmm12, zmm7		; entries of V_(i+3): C2
-    vmovdqu64   [rdi + 576], zmm9		; entries of V_(i+3): C1
-    valignq     zmm6, zmm16, zmm18, 0x04	; entries of V_(i+1)
+    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; entries of V_(i+1): RES = fold(LO) + HI
+    vpunpckhqdq zmm4, zmm15, zmm6                   ; entries of V_(i+2): C2
+    valignq     zmm6, zmm9, zmm13, 0x02             ; entries of V_(i+1)
+    vmovdqu64   [rdi + 1472], zmm4                  ; entries of V_(i+2): C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  zmm7, zmm12, zmm0, 0x10             ; entries of V_(i+3): B0·Q'
+    vpshufd     zmm9, zmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxorq      zmm18, zmm13, zmm6                  ; entries of V_(i+1): terms of lower powers
+    vpclmulqdq  zmm6, zmm17, zmm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpxorq      zmm7, zmm7, zmm9                    ; entries of V_(i+3): fold B
+    vpshufd     zmm11, zmm17, 0x4e                  ; entries of V_(i+2): (LO1, LO0)
+    vpunpcklqdq zmm9, zmm12, zmm7                   ; entries of V_(i+3): C1
+    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; entries of V_(i+3): C1[0]·C1[1]
+    vpternlogq  zmm11, zmm4, zmm6, 0x96             ; entries of V_(i+2): RES = fold(LO) + HI
+    vpunpckhqdq zmm4, zmm12, zmm7                   ; entries of V_(i+3): C2
+    vmovdqu64   [rdi + 576], zmm9                   ; entries of V_(i+3): C1
+    valignq     zmm6, zmm16, zmm18, 0x04            ; entries of V_(i+1)
     vpxorq      xmm7, xmm7, xmm7
-    vmovdqu64   [rdi + 1408], zmm4		; entries of V_(i+3): C2
+    vmovdqu64   [rdi + 1408], zmm4                  ; entries of V_(i+3): C2
     vpxorq      xmm9, xmm9, xmm9
-    valignq     zmm3, zmm3, zmm11, 0x02		; entries of V_(i+2)
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  zmm16, zmm13, zmm0, 0x10	; entries of V_(i+3): LO0·Q'
-    vpternlogq  zmm18, zmm6, zmm19, 0x96	; entries of V_(i+1): R_i
-    vpshufd     zmm6, zmm13, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpxorq      zmm13, zmm11, zmm3		; entries of V_(i+2): terms of lower powers
-    vmovdqa64   zmm19, zmm18			; entries of V_(i+1)
-    vmovdqu64   [rdi + 2368], zmm19		; entries of V_(i+1): R
-    vpclmulqdq  zmm3, zmm8, zmm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     zmm11, zmm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpternlogq  zmm6, zmm4, zmm16, 0x96		; entries of V_(i+3): RES = fold(LO) + HI
-    vshufi64x2  zmm19, zmm19, zmm19, 0x00	; entries of V_(i+1): R of the highest power
-    vpxorq      zmm3, zmm3, zmm11		; entries of V_(i+4): fold B
-    valignq     zmm4, zmm10, zmm13, 0x04	; entries of V_(i+2)
-    vpunpcklqdq zmm10, zmm8, zmm3		; entries of V_(i+4): C1
-    vpclmulqdq  zmm11, zmm10, zmm10, 0x10	; entries of V_(i+4): C1[0]·C1[1]
-    vmovdqu64   [rdi + 512], zmm10		; entries of V_(i+4): C1
+    valignq     zmm3, zmm3, zmm11, 0x02             ; entries of V_(i+2)
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  zmm16, zmm13, zmm0, 0x10            ; entries of V_(i+3): LO0·Q'
+    vpternlogq  zmm18, zmm6, zmm19, 0x96            ; entries of V_(i+1): R_i
+    vpshufd     zmm6, zmm13, 0x4e                   ; entries of V_(i+3): (LO1, LO0)
+    vpxorq      zmm13, zmm11, zmm3                  ; entries of V_(i+2): terms of lower powers
+    vmovdqa64   zmm19, zmm18                        ; entries of V_(i+1)
+    vmovdqu64   [rdi + 2368], zmm19                 ; entries of V_(i+1): R
+    vpclmulqdq  zmm3, zmm8, zmm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     zmm11, zmm8, 0x4e                   ; entries of V_(i+4): (B1, B0)
+    vpternlogq  zmm6, zmm4, zmm16, 0x96             ; entries of V_(i+3): RES = fold(LO) + HI
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; entries of V_(i+1): R of the highest power
+    vpxorq      zmm3, zmm3, zmm11                   ; entries of V_(i+4): fold B
+    valignq     zmm4, zmm10, zmm13, 0x04            ; entries of V_(i+2)
+    vpunpcklqdq zmm10, zmm8, zmm3                   ; entries of V_(i+4): C1
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; entries of V_(i+4): C1[0]·C1[1]
+    vmovdqu64   [rdi + 512], zmm10                  ; entries of V_(i+4): C1
     vpxorq      xmm10, xmm10, xmm10
-    vpunpckhqdq zmm3, zmm8, zmm3		; entries of V_(i+4): C2
-    vpternlogq  zmm13, zmm4, zmm19, 0x96	; entries of V_(i+2): R_i
+    vpunpckhqdq zmm3, zmm8, zmm3                    ; entries of V_(i+4): C2
+    vpternlogq  zmm13, zmm4, zmm19, 0x96            ; entries of V_(i+2): R_i
     vpxorq      xmm4, xmm4, xmm4
-    valignq     zmm7, zmm7, zmm6, 0x02		; entries of V_(i+3)
-    vmovdqa64   zmm19, zmm13			; entries of V_(i+2)
-    vmovdqu64   [rdi + 2304], zmm19		; entries of V_(i+2): R
-    vmovdqu64   [rdi + 1344], zmm3		; entries of V_(i+4): C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  zmm13, zmm11, zmm0, 0x10	; entries of V_(i+4): LO0·Q'
-    vpshufd     zmm11, zmm11, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpxorq      zmm6, zmm6, zmm7		; entries of V_(i+3): terms of lower powers
+    valignq     zmm7, zmm7, zmm6, 0x02              ; entries of V_(i+3)
+    vmovdqa64   zmm19, zmm13                        ; entries of V_(i+2)
+    vmovdqu64   [rdi + 2304], zmm19                 ; entries of V_(i+2): R
+    vmovdqu64   [rdi + 1344], zmm3                  ; entries of V_(i+4): C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  zmm13, zmm11, zmm0, 0x10            ; entries of V_(i+4): LO0·Q'
+    vpshufd     zmm11, zmm11, 0x4e                  ; entries of V_(i+4): (LO1, LO0)
+    vpxorq      zmm6, zmm6, zmm7                    ; entries of V_(i+3): terms of lower powers
     sub         rax, 0x01
-    vshufi64x2  zmm19, zmm19, zmm19, 0x00	; entries of V_(i+2): R of the highest power
-    vpternlogq  zmm11, zmm3, zmm13, 0x96	; entries of V_(i+4): RES = fold(LO) + HI
-    valignq     zmm3, zmm9, zmm6, 0x04		; entries of V_(i+3)
-    valignq     zmm7, zmm10, zmm11, 0x02	; entries of V_(i+4)
-    vpternlogq  zmm6, zmm3, zmm19, 0x96		; entries of V_(i+3): R_i
-    vpxorq      zmm7, zmm11, zmm7		; entries of V_(i+4): terms of lower powers
-    vmovdqa64   zmm19, zmm6			; entries of V_(i+3)
-    vshufi64x2  zmm3, zmm19, zmm19, 0x00	; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 2240], zmm19		; entries of V_(i+3): R
-    valignq     zmm4, zmm4, zmm7, 0x04		; entries of V_(i+4)
-    vmovdqa64   zmm19, zmm3			; entries of V_(i+3)
-    vpternlogq  zmm7, zmm4, zmm19, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   zmm19, zmm7			; entries of V_(i+4)
-    vshufi64x2  zmm3, zmm19, zmm19, 0x00	; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 2176], zmm19		; entries of V_(i+4): R
-    vmovdqa64   zmm19, zmm3			; entries of V_(i+4)
+    vshufi64x2  zmm19, zmm19, zmm19, 0x00           ; entries of V_(i+2): R of the highest power
+    vpternlogq  zmm11, zmm3, zmm13, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
+    valignq     zmm3, zmm9, zmm6, 0x04              ; entries of V_(i+3)
+    valignq     zmm7, zmm10, zmm11, 0x02            ; entries of V_(i+4)
+    vpternlogq  zmm6, zmm3, zmm19, 0x96             ; entries of V_(i+3): R_i
+    vpxorq      zmm7, zmm11, zmm7                   ; entries of V_(i+4): terms of lower powers
+    vmovdqa64   zmm19, zmm6                         ; entries of V_(i+3)
+    vshufi64x2  zmm3, zmm19, zmm19, 0x00            ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rdi + 2240], zmm19                 ; entries of V_(i+3): R
+    valignq     zmm4, zmm4, zmm7, 0x04              ; entries of V_(i+4)
+    vmovdqa64   zmm19, zmm3                         ; entries of V_(i+3)
+    vpternlogq  zmm7, zmm4, zmm19, 0x96             ; entries of V_(i+4): R_i
+    vmovdqa64   zmm19, zmm7                         ; entries of V_(i+4)
+    vshufi64x2  zmm3, zmm19, zmm19, 0x00            ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rdi + 2176], zmm19                 ; entries of V_(i+4): R
+    vmovdqa64   zmm19, zmm3                         ; entries of V_(i+4)
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -425,22 +425,22 @@ global ghash_avx512_winograd_clmul1_x48_spr_mul:function (ghash_avx512_winograd_
 align 32
 ghash_avx512_winograd_clmul1_x48_spr_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96      ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -452,190 +452,190 @@ global ghash_avx512_winograd_clmul1_x48_spr_update:function (ghash_avx512_winogr
 align 32
 ghash_avx512_winograd_clmul1_x48_spr_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_spr_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm0, r9
-    mov         r9d, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
     vmovq       xmm1, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vmovq       xmm2, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
     vpslldq     xmm1, xmm2, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm3		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm3                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96      ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]	; byte_swap
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_spr_byte_swap]  ; byte_swap
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   zmm2, [rdx + 128]		; C3·H^10: C, bytes as in memory
-    vmovdqu64   zmm4, [rdx + 192]		; C4·H^9: C, bytes as in memory
-    vmovdqu64   zmm5, [rdx + 256]		; C5·H^8: C, bytes as in memory
-    vmovdqu64   zmm6, [rdx + 320]		; C6·H^7: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C3·H^10: C
-    vpshufb     zmm4, zmm4, zmm0		; C4·H^9: C
-    vpxorq      zmm7, zmm2, [rdi + 128]		; C3·H^10: T = A + C1
-    vpshufb     zmm5, zmm5, zmm0		; C5·H^8: C
-    vpxorq      zmm8, zmm4, [rdi + 192]		; C4·H^9: T = A + C1
-    vpclmulqdq  zmm18, zmm2, zmm2, 0x10		; C3·H^10: A0·A1
-    vpxorq      zmm9, zmm5, [rdi + 256]		; C5·H^8: T = A + C1
-    vmovdqu64   zmm10, [rdx + 384]		; C7·H^6: C, bytes as in memory
-    vpclmulqdq  zmm11, zmm4, zmm4, 0x10		; C4·H^9: A0·A1
-    vpxorq      zmm2, zmm2, [rdi + 960]		; C3·H^10: U = A + C2
-    vpclmulqdq  zmm12, zmm5, zmm5, 0x10		; C5·H^8: A0·A1
-    vpxorq      zmm4, zmm4, [rdi + 1024]	; C4·H^9: U = A + C2
-    vpshufb     zmm6, zmm6, zmm0		; C6·H^7: C
-    vpxorq      zmm5, zmm5, [rdi + 1088]	; C5·H^8: U = A + C2
-    vmovdqu64   zmm13, [rdx + 448]		; C8·H^5: C, bytes as in memory
-    vpclmulqdq  zmm19, zmm7, zmm7, 0x10		; C3·H^10: T0·T1
-    vpxorq      zmm7, zmm6, [rdi + 320]		; C6·H^7: T = A + C1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C4·H^9: T0·T1
-    vpternlogq  zmm18, zmm11, zmm12, 0x96	; C6·H^7: S += it
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C5·H^8: T0·T1
-    vpxorq      zmm11, zmm6, [rdi + 1152]	; C6·H^7: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C6·H^7: A0·A1
-    vpshufb     zmm10, zmm10, zmm0		; C7·H^6: C
-    vpxorq      zmm12, zmm10, [rdi + 384]	; C7·H^6: T = A + C1
-    vmovdqu64   zmm14, [rdx + 512]		; C9·H^4: C, bytes as in memory
-    vpclmulqdq  zmm15, zmm10, zmm10, 0x10	; C7·H^6: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C6·H^7: T0·T1
-    vpternlogq  zmm19, zmm8, zmm9, 0x96		; C6·H^7: LO += it
-    vpshufb     zmm8, zmm13, zmm0		; C8·H^5: C
-    vpxorq      zmm9, zmm10, [rdi + 1216]	; C7·H^6: U = A + C2
-    vmovdqu64   zmm10, [rdx + 576]		; C10·H^3: C, bytes as in memory
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10	; C7·H^6: T0·T1
-    vpxorq      zmm13, zmm8, [rdi + 448]	; C8·H^5: T = A + C1
-    vpclmulqdq  zmm16, zmm8, zmm8, 0x10		; C8·H^5: A0·A1
-    vpternlogq  zmm18, zmm6, zmm15, 0x96	; C8·H^5: S += it
-    vpclmulqdq  zmm6, zmm13, zmm13, 0x10	; C8·H^5: T0·T1
-    vpxorq      zmm8, zmm8, [rdi + 1280]	; C8·H^5: U = A + C2
-    vpclmulqdq  zmm20, zmm2, zmm2, 0x10		; C3·H^10: U0·U1
-    vpternlogq  zmm19, zmm7, zmm12, 0x96	; C8·H^5: LO += it
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; C4·H^9: U0·U1
-    vpshufb     zmm4, zmm14, zmm0		; C9·H^4: C
-    vmovdqu64   zmm7, [rdx + 640]		; C11·H^2: C, bytes as in memory
-    vpxorq      zmm12, zmm4, [rdi + 512]	; C9·H^4: T = A + C1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10		; C9·H^4: A0·A1
-    vpshufb     zmm10, zmm10, zmm0		; C10·H^3: C
-    vpxorq      zmm4, zmm4, [rdi + 1344]	; C9·H^4: U = A + C2
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10	; C9·H^4: T0·T1
-    vmovdqu64   zmm14, [rdx + 704]		; C12·H^1: C, bytes as in memory
-    vpxorq      zmm15, zmm10, [rdi + 576]	; C10·H^3: T = A + C1
-    vpclmulqdq  zmm17, zmm10, zmm10, 0x10	; C10·H^3: A0·A1
-    vpternlogq  zmm18, zmm16, zmm13, 0x96	; C10·H^3: S += it
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C5·H^8: U0·U1
-    vpxorq      zmm10, zmm10, [rdi + 1408]	; C10·H^3: U = A + C2
-    vpclmulqdq  zmm13, zmm15, zmm15, 0x10	; C10·H^3: T0·T1
-    vpternlogq  zmm19, zmm6, zmm12, 0x96	; C10·H^3: LO += it
-    vpclmulqdq  zmm6, zmm11, zmm11, 0x10	; C6·H^7: U0·U1
-    vpshufb     zmm7, zmm7, zmm0		; C11·H^2: C
-    vpternlogq  zmm20, zmm2, zmm5, 0x96		; C6·H^7: HI += it
-    vmovdqu64   zmm2, [rdx + 64]		; C2·H^11: C, bytes as in memory
-    vpxorq      zmm5, zmm7, [rdi + 640]		; C11·H^2: T = A + C1
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10		; C11·H^2: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C11·H^2: T0·T1
-    vpxorq      zmm7, zmm7, [rdi + 1472]	; C11·H^2: U = A + C2
-    vpshufb     zmm12, zmm14, zmm0		; C12·H^1: C
-    vmovdqu64   zmm14, [rdx]			; C1·H^12: C, bytes as in memory
-    vpxorq      zmm15, zmm12, [rdi + 704]	; C12·H^1: T = A + C1
-    vpclmulqdq  zmm16, zmm12, zmm12, 0x10	; C12·H^1: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C7·H^6: U0·U1
-    vpternlogq  zmm18, zmm17, zmm11, 0x96	; C12·H^1: S += it
-    vpclmulqdq  zmm11, zmm15, zmm15, 0x10	; C12·H^1: T0·T1
-    vpxorq      zmm12, zmm12, [rdi + 1536]	; C12·H^1: U = A + C2
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C8·H^5: U0·U1
-    vpternlogq  zmm19, zmm13, zmm5, 0x96	; C12·H^1: LO += it
-    vpshufb     zmm2, zmm2, zmm0		; C2·H^11: C
-    vpternlogq  zmm20, zmm6, zmm9, 0x96		; C8·H^5: HI += it
-    vpxorq      zmm5, zmm2, [rdi + 64]		; C2·H^11: T = A + C1
-    vpclmulqdq  zmm6, zmm2, zmm2, 0x10		; C2·H^11: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C2·H^11: T0·T1
-    vpxorq      zmm2, zmm2, [rdi + 896]		; C2·H^11: U = A + C2
-    vpshufb     zmm9, zmm14, zmm0		; C1·H^12: C
-    vpxorq      zmm3, zmm9, zmm3		; C1·H^12: A = X + C
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C9·H^4: U0·U1
-    vpxorq      zmm9, zmm3, [rdi]		; C1·H^12: T = A + C1
-    vpclmulqdq  zmm13, zmm3, zmm3, 0x10		; C1·H^12: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C1·H^12: T0·T1
-    vpternlogq  zmm18, zmm16, zmm6, 0x96	; C1·H^12: S += it
-    vpclmulqdq  zmm6, zmm10, zmm10, 0x10	; C10·H^3: U0·U1
-    vpxorq      zmm3, zmm3, [rdi + 832]		; C1·H^12: U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C11·H^2: U0·U1
-    vpternlogq  zmm19, zmm11, zmm5, 0x96	; C1·H^12: LO += it
-    add         rdx, 768			; next group
-    vpclmulqdq  zmm5, zmm12, zmm12, 0x10	; C12·H^1: U0·U1
-    vpxorq      zmm10, zmm18, zmm13		; C1·H^12: S += it
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vmovdqu64   zmm6, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^10: C
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^9: C
+    vpxorq      zmm7, zmm2, [rdi + 128]             ; C3·H^10: T = A + C1
+    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^8: C
+    vpxorq      zmm8, zmm4, [rdi + 192]             ; C4·H^9: T = A + C1
+    vpclmulqdq  zmm18, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpxorq      zmm9, zmm5, [rdi + 256]             ; C5·H^8: T = A + C1
+    vmovdqu64   zmm10, [rdx + 384]                  ; C7·H^6: C, bytes as in memory
+    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C4·H^9: A0·A1
+    vpxorq      zmm2, zmm2, [rdi + 960]             ; C3·H^10: U = A + C2
+    vpclmulqdq  zmm12, zmm5, zmm5, 0x10             ; C5·H^8: A0·A1
+    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C4·H^9: U = A + C2
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^7: C
+    vpxorq      zmm5, zmm5, [rdi + 1088]            ; C5·H^8: U = A + C2
+    vmovdqu64   zmm13, [rdx + 448]                  ; C8·H^5: C, bytes as in memory
+    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C3·H^10: T0·T1
+    vpxorq      zmm7, zmm6, [rdi + 320]             ; C6·H^7: T = A + C1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4·H^9: T0·T1
+    vpternlogq  zmm18, zmm11, zmm12, 0x96           ; C6·H^7: S += it
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^8: T0·T1
+    vpxorq      zmm11, zmm6, [rdi + 1152]           ; C6·H^7: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^7: A0·A1
+    vpshufb     zmm10, zmm10, zmm0                  ; C7·H^6: C
+    vpxorq      zmm12, zmm10, [rdi + 384]           ; C7·H^6: T = A + C1
+    vmovdqu64   zmm14, [rdx + 512]                  ; C9·H^4: C, bytes as in memory
+    vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C7·H^6: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^7: T0·T1
+    vpternlogq  zmm19, zmm8, zmm9, 0x96             ; C6·H^7: LO += it
+    vpshufb     zmm8, zmm13, zmm0                   ; C8·H^5: C
+    vpxorq      zmm9, zmm10, [rdi + 1216]           ; C7·H^6: U = A + C2
+    vmovdqu64   zmm10, [rdx + 576]                  ; C10·H^3: C, bytes as in memory
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7·H^6: T0·T1
+    vpxorq      zmm13, zmm8, [rdi + 448]            ; C8·H^5: T = A + C1
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C8·H^5: A0·A1
+    vpternlogq  zmm18, zmm6, zmm15, 0x96            ; C8·H^5: S += it
+    vpclmulqdq  zmm6, zmm13, zmm13, 0x10            ; C8·H^5: T0·T1
+    vpxorq      zmm8, zmm8, [rdi + 1280]            ; C8·H^5: U = A + C2
+    vpclmulqdq  zmm20, zmm2, zmm2, 0x10             ; C3·H^10: U0·U1
+    vpternlogq  zmm19, zmm7, zmm12, 0x96            ; C8·H^5: LO += it
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vpshufb     zmm4, zmm14, zmm0                   ; C9·H^4: C
+    vmovdqu64   zmm7, [rdx + 640]                   ; C11·H^2: C, bytes as in memory
+    vpxorq      zmm12, zmm4, [rdi + 512]            ; C9·H^4: T = A + C1
+    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C9·H^4: A0·A1
+    vpshufb     zmm10, zmm10, zmm0                  ; C10·H^3: C
+    vpxorq      zmm4, zmm4, [rdi + 1344]            ; C9·H^4: U = A + C2
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C9·H^4: T0·T1
+    vmovdqu64   zmm14, [rdx + 704]                  ; C12·H^1: C, bytes as in memory
+    vpxorq      zmm15, zmm10, [rdi + 576]           ; C10·H^3: T = A + C1
+    vpclmulqdq  zmm17, zmm10, zmm10, 0x10           ; C10·H^3: A0·A1
+    vpternlogq  zmm18, zmm16, zmm13, 0x96           ; C10·H^3: S += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: U0·U1
+    vpxorq      zmm10, zmm10, [rdi + 1408]          ; C10·H^3: U = A + C2
+    vpclmulqdq  zmm13, zmm15, zmm15, 0x10           ; C10·H^3: T0·T1
+    vpternlogq  zmm19, zmm6, zmm12, 0x96            ; C10·H^3: LO += it
+    vpclmulqdq  zmm6, zmm11, zmm11, 0x10            ; C6·H^7: U0·U1
+    vpshufb     zmm7, zmm7, zmm0                    ; C11·H^2: C
+    vpternlogq  zmm20, zmm2, zmm5, 0x96             ; C6·H^7: HI += it
+    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^11: C, bytes as in memory
+    vpxorq      zmm5, zmm7, [rdi + 640]             ; C11·H^2: T = A + C1
+    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C11·H^2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C11·H^2: T0·T1
+    vpxorq      zmm7, zmm7, [rdi + 1472]            ; C11·H^2: U = A + C2
+    vpshufb     zmm12, zmm14, zmm0                  ; C12·H^1: C
+    vmovdqu64   zmm14, [rdx]                        ; C1·H^12: C, bytes as in memory
+    vpxorq      zmm15, zmm12, [rdi + 704]           ; C12·H^1: T = A + C1
+    vpclmulqdq  zmm16, zmm12, zmm12, 0x10           ; C12·H^1: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7·H^6: U0·U1
+    vpternlogq  zmm18, zmm17, zmm11, 0x96           ; C12·H^1: S += it
+    vpclmulqdq  zmm11, zmm15, zmm15, 0x10           ; C12·H^1: T0·T1
+    vpxorq      zmm12, zmm12, [rdi + 1536]          ; C12·H^1: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^5: U0·U1
+    vpternlogq  zmm19, zmm13, zmm5, 0x96            ; C12·H^1: LO += it
+    vpshufb     zmm2, zmm2, zmm0                    ; C2·H^11: C
+    vpternlogq  zmm20, zmm6, zmm9, 0x96             ; C8·H^5: HI += it
+    vpxorq      zmm5, zmm2, [rdi + 64]              ; C2·H^11: T = A + C1
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^11: T0·T1
+    vpxorq      zmm2, zmm2, [rdi + 896]             ; C2·H^11: U = A + C2
+    vpshufb     zmm9, zmm14, zmm0                   ; C1·H^12: C
+    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^12: A = X + C
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
+    vpxorq      zmm9, zmm3, [rdi]                   ; C1·H^12: T = A + C1
+    vpclmulqdq  zmm13, zmm3, zmm3, 0x10             ; C1·H^12: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^12: T0·T1
+    vpternlogq  zmm18, zmm16, zmm6, 0x96            ; C1·H^12: S += it
+    vpclmulqdq  zmm6, zmm10, zmm10, 0x10            ; C10·H^3: U0·U1
+    vpxorq      zmm3, zmm3, [rdi + 832]             ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C11·H^2: U0·U1
+    vpternlogq  zmm19, zmm11, zmm5, 0x96            ; C1·H^12: LO += it
+    add         rdx, 768                            ; next group
+    vpclmulqdq  zmm5, zmm12, zmm12, 0x10            ; C12·H^1: U0·U1
+    vpxorq      zmm10, zmm18, zmm13                 ; C1·H^12: S += it
     sub         rcx, 768
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C2·H^11: U0·U1
-    vpternlogq  zmm20, zmm8, zmm4, 0x96		; C10·H^3: HI += it
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C1·H^12: U0·U1
-    vpternlogq  zmm19, zmm9, zmm10, 0x96	; reduce: LO += S
-    vpternlogq  zmm20, zmm6, zmm7, 0x96		; C12·H^1: HI += it
-    vpclmulqdq  zmm4, zmm19, zmm1, 0x10		; reduce: LO0·Q'
-    vpternlogq  zmm20, zmm5, zmm2, 0x96		; C1·H^12: HI += it
-    vpshufd     zmm2, zmm19, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm3, zmm10, 0x96	; reduce: HI += S
-    vpternlogq  zmm2, zmm20, zmm4, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, [rdi + 1664], 0x96	; reduce: minus the key terms
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: U0·U1
+    vpternlogq  zmm20, zmm8, zmm4, 0x96             ; C10·H^3: HI += it
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: U0·U1
+    vpternlogq  zmm19, zmm9, zmm10, 0x96            ; reduce: LO += S
+    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C12·H^1: HI += it
+    vpclmulqdq  zmm4, zmm19, zmm1, 0x10             ; reduce: LO0·Q'
+    vpternlogq  zmm20, zmm5, zmm2, 0x96             ; C1·H^12: HI += it
+    vpshufd     zmm2, zmm19, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm20, zmm3, zmm10, 0x96            ; reduce: HI += S
+    vpternlogq  zmm2, zmm20, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, [rdi + 1664], 0x96      ; reduce: minus the key terms
     cmp         rcx, 768
     jae         .group
 .after_group:
@@ -645,8 +645,8 @@ ghash_avx512_winograd_clmul1_x48_spr_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 1664]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 1664]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm2, xmm2, xmm2
@@ -654,34 +654,34 @@ ghash_avx512_winograd_clmul1_x48_spr_update:
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C·H^m: C
-    vpxorq      zmm2, zmm2, zmm3		; C·H^m: A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; C·H^m: X counts once
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 832]		; C·H^m: U = A + C2
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^m: A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 832]             ; C·H^m: U = A + C2
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0		; C·H^i: C
-    vpxorq      zmm6, zmm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 832]		; C·H^i: U = A + C2
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 832]             ; C·H^i: U = A + C2
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm5		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm6		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm7		; C·H^i: HI += it
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     cmp         rcx, 0x40
     jae         .block
 .after_block:
@@ -690,94 +690,94 @@ ghash_avx512_winograd_clmul1_x48_spr_update:
 .rest:
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_spr_bytes]
     sub         rax, rcx
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r9
-    mov         r9d, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
     vmovq       xmm6, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vmovq       xmm7, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x01
     vporq       xmm5, xmm5, xmm6
     vpslldq     xmm6, xmm7, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02	; and the third
-    vpshufb     xmm6, xmm6, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x03		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02       ; and the third
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
 .last_done:
-    vpshufb     zmm5, zmm5, zmm0		; C
-    vpxorq      zmm3, zmm5, zmm3		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm3, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm3, [rdi + 832]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm3		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm5		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm6		; C·H^i: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm3, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm3, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm3, zmm4, zmm2		; reduce: LO += S
-    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm2, zmm3, 0x96		; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm8		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      zmm3, zmm4, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_spr_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

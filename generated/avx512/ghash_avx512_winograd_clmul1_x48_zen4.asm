@@ -56,369 +56,369 @@ global ghash_avx512_winograd_clmul1_x48_zen4_init:function (ghash_avx512_winogra
 align 32
 ghash_avx512_winograd_clmul1_x48_zen4_init:
     endbr64
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], zmm1		; zeros
-    vmovdqu64   [rdi + 1600], zmm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; H
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1600], zmm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm4, xmm1, 0x01		; B_1: H << 1
-    vpandq      xmm1, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpternlogq  xmm4, xmm3, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm4, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm4, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpshufd     xmm3, xmm4, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm4, xmm0, 0x10		; B_3 = B_2·B_1: B0·Q'
-    vpunpcklqdq xmm6, xmm4, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm4, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm7, xmm6, xmm6, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpxorq      xmm6, xmm4, xmm6		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm8, xmm4, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm3, xmm4, xmm2		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm2, xmm4, xmm2		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpshufd     xmm9, xmm7, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm7, xmm7, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpxorq      xmm6, xmm6, xmm5		; B_2 = B_1·B_1: LO += S
-    vpshufd     xmm10, xmm6, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpternlogq  xmm9, xmm1, xmm7, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm6, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpternlogq  xmm8, xmm5, xmm9, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm5, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpternlogq  xmm10, xmm8, xmm1, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm10, xmm0, 0x10		; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm7, xmm10, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm3, xmm10, xmm3		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm2, xmm10, xmm2		; B_3 = B_2·B_1: U = A + C2
-    vpshufd     xmm9, xmm5, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpclmulqdq  xmm8, xmm10, xmm10, 0x10	; B_3 = B_2·B_1: A0·A1
-    vpxorq      xmm6, xmm6, xmm7		; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: T0·T1
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm4, xmm1, 0x01                    ; B_1: H << 1
+    vpandq      xmm1, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm4, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpshufd     xmm3, xmm4, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm4, xmm0, 0x10              ; B_3 = B_2·B_1: B0·Q'
+    vpunpcklqdq xmm6, xmm4, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm4, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm7, xmm6, xmm6, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpxorq      xmm6, xmm4, xmm6                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm8, xmm4, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm3, xmm4, xmm2                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm2, xmm4, xmm2                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpshufd     xmm9, xmm7, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm7, xmm7, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpxorq      xmm6, xmm6, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpshufd     xmm10, xmm6, 0x4e                   ; B_2 = B_1·B_1: (LO1, LO0)
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpternlogq  xmm9, xmm1, xmm7, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm6, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpternlogq  xmm8, xmm5, xmm9, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpternlogq  xmm10, xmm8, xmm1, 0x96             ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm10, xmm0, 0x10             ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm7, xmm10, 0x4e                   ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm10, xmm3                   ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm2, xmm10, xmm2                   ; B_3 = B_2·B_1: U = A + C2
+    vpshufd     xmm9, xmm5, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; B_3 = B_2·B_1: A0·A1
+    vpxorq      xmm6, xmm6, xmm7                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
     vpxorq      xmm7, xmm7, xmm7
-    vpunpcklqdq xmm11, xmm10, xmm6		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm6, xmm10, xmm6		; B_4 = B_2·B_2: C2
+    vpunpcklqdq xmm11, xmm10, xmm6                  ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm6, xmm10, xmm6                   ; B_4 = B_2·B_2: C2
     vpxorq      xmm12, xmm12, xmm12
-    vpclmulqdq  xmm13, xmm11, xmm11, 0x10	; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpxorq      xmm11, xmm10, xmm11		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm14, xmm10, xmm6		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm15, xmm10, xmm10, 0x10	; B_4 = B_2·B_2: A0·A1
-    vpxorq      xmm3, xmm3, xmm8		; B_3 = B_2·B_1: LO += S
-    vpshufd     xmm16, xmm3, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpclmulqdq  xmm11, xmm11, xmm11, 0x10	; B_4 = B_2·B_2: T0·T1
-    vpshufd     xmm17, xmm13, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpclmulqdq  xmm5, xmm5, xmm0, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpxorq      xmm11, xmm11, xmm15		; B_4 = B_2·B_2: LO += S
-    vpshufd     xmm18, xmm11, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpclmulqdq  xmm13, xmm13, xmm0, 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpternlogq  xmm9, xmm1, xmm5, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpclmulqdq  xmm5, xmm14, xmm14, 0x10	; B_4 = B_2·B_2: U0·U1
-    vpternlogq  xmm17, xmm6, xmm13, 0x96	; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  xmm1, xmm3, xmm0, 0x10		; B_3 = B_2·B_1: LO0·Q'
-    vpternlogq  xmm2, xmm8, xmm9, 0x96		; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm11, xmm0, 0x10		; B_4 = B_2·B_2: LO0·Q'
-    vpternlogq  xmm5, xmm15, xmm17, 0x96	; B_4 = B_2·B_2: HI minus the key terms
-    vpternlogq  xmm16, xmm2, xmm1, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpternlogq  xmm18, xmm5, xmm3, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm1, zmm18, xmm16, 0x01	; lane 1: B_3
-    vinserti64x2 zmm1, zmm1, xmm10, 0x02	; lane 2: B_2
-    vinserti64x2 zmm16, zmm1, xmm4, 0x03	; lane 3: B_1
-    vshufi64x2  zmm1, zmm16, zmm16, 0x00	; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm2, zmm16, zmm16, 0x10	; V_2 = V_1·B_4: A0·A1
-    vpshufd     zmm3, zmm16, 0x4e		; (B1, B0)
-    vpclmulqdq  zmm4, zmm16, zmm0, 0x10		; B0·Q'
-    vpclmulqdq  zmm5, zmm1, zmm0, 0x10		; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm6, zmm1, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm4, zmm3		; fold B
-    vpunpcklqdq zmm4, zmm16, zmm3		; C1
-    vpunpckhqdq zmm3, zmm16, zmm3		; C2
-    vpxorq      zmm5, zmm5, zmm6		; V_2 = V_1·B_4: fold B
-    vpclmulqdq  zmm6, zmm4, zmm4, 0x10		; C1[0]·C1[1]
-    vpunpcklqdq zmm8, zmm1, zmm5		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm1, zmm1, zmm5		; V_2 = V_1·B_4: C2
+    vpclmulqdq  xmm13, xmm11, xmm11, 0x10           ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpxorq      xmm11, xmm10, xmm11                 ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm14, xmm10, xmm6                  ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm15, xmm10, xmm10, 0x10           ; B_4 = B_2·B_2: A0·A1
+    vpxorq      xmm3, xmm3, xmm8                    ; B_3 = B_2·B_1: LO += S
+    vpshufd     xmm16, xmm3, 0x4e                   ; B_3 = B_2·B_1: (LO1, LO0)
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; B_4 = B_2·B_2: T0·T1
+    vpshufd     xmm17, xmm13, 0x4e                  ; B_4 = B_2·B_2: (LO1, LO0)
+    vpclmulqdq  xmm5, xmm5, xmm0, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpxorq      xmm11, xmm11, xmm15                 ; B_4 = B_2·B_2: LO += S
+    vpshufd     xmm18, xmm11, 0x4e                  ; B_4 = B_2·B_2: (LO1, LO0)
+    vpclmulqdq  xmm13, xmm13, xmm0, 0x10            ; B_4 = B_2·B_2: LO0·Q'
+    vpternlogq  xmm9, xmm1, xmm5, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpclmulqdq  xmm5, xmm14, xmm14, 0x10            ; B_4 = B_2·B_2: U0·U1
+    vpternlogq  xmm17, xmm6, xmm13, 0x96            ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm3, xmm0, 0x10              ; B_3 = B_2·B_1: LO0·Q'
+    vpternlogq  xmm2, xmm8, xmm9, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm11, xmm0, 0x10             ; B_4 = B_2·B_2: LO0·Q'
+    vpternlogq  xmm5, xmm15, xmm17, 0x96            ; B_4 = B_2·B_2: HI minus the key terms
+    vpternlogq  xmm16, xmm2, xmm1, 0x96             ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpternlogq  xmm18, xmm5, xmm3, 0x96             ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm1, zmm18, xmm16, 0x01           ; lane 1: B_3
+    vinserti64x2 zmm1, zmm1, xmm10, 0x02            ; lane 2: B_2
+    vinserti64x2 zmm16, zmm1, xmm4, 0x03            ; lane 3: B_1
+    vshufi64x2  zmm1, zmm16, zmm16, 0x00            ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm2, zmm16, zmm16, 0x10            ; V_2 = V_1·B_4: A0·A1
+    vpshufd     zmm3, zmm16, 0x4e                   ; (B1, B0)
+    vpclmulqdq  zmm4, zmm16, zmm0, 0x10             ; B0·Q'
+    vpclmulqdq  zmm5, zmm1, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm6, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm4, zmm3                    ; fold B
+    vpunpcklqdq zmm4, zmm16, zmm3                   ; C1
+    vpunpckhqdq zmm3, zmm16, zmm3                   ; C2
+    vpxorq      zmm5, zmm5, zmm6                    ; V_2 = V_1·B_4: fold B
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1[0]·C1[1]
+    vpunpcklqdq zmm8, zmm1, zmm5                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm1, zmm1, zmm5                    ; V_2 = V_1·B_4: C2
     vpxorq      xmm5, xmm5, xmm5
-    vmovdqu64   [rdi + 704], zmm4		; C1
+    vmovdqu64   [rdi + 704], zmm4                   ; C1
     vpxorq      xmm4, xmm4, xmm4
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpxorq      zmm10, zmm16, zmm8		; V_2 = V_1·B_4: T = A + C1
-    vpxorq      zmm11, zmm16, zmm1		; V_2 = V_1·B_4: U = A + C2
-    vmovdqu64   [rdi + 1536], zmm3		; C2
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; V_2 = V_1·B_4: T0·T1
-    vpshufd     zmm14, zmm6, 0x4e		; (LO1, LO0)
-    vpclmulqdq  zmm13, zmm1, zmm1, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpshufd     zmm15, zmm9, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpclmulqdq  zmm9, zmm9, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpxorq      zmm10, zmm10, zmm2		; V_2 = V_1·B_4: LO += S
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; V_2 = V_1·B_4: U0·U1
-    vpshufd     zmm17, zmm10, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpclmulqdq  zmm10, zmm10, zmm0, 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpternlogq  zmm15, zmm13, zmm9, 0x96	; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C2[0]·C2[1]
-    vpternlogq  zmm11, zmm2, zmm15, 0x96	; V_2 = V_1·B_4: HI minus the key terms
-    vpclmulqdq  zmm2, zmm6, zmm0, 0x10		; LO0·Q'
-    vpternlogq  zmm17, zmm11, zmm10, 0x96	; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpxorq      zmm6, zmm17, zmm8		; V_3 = V_2·B_4: T = A + C1
-    vpclmulqdq  zmm8, zmm17, zmm17, 0x10	; V_3 = V_2·B_4: A0·A1
-    vpxorq      zmm1, zmm17, zmm1		; V_3 = V_2·B_4: U = A + C2
-    vpshufd     zmm9, zmm17, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpternlogq  zmm14, zmm3, zmm2, 0x96		; RES = fold(LO) + HI
-    vpclmulqdq  zmm10, zmm1, zmm1, 0x10		; V_3 = V_2·B_4: U0·U1
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpxorq      zmm10, zmm16, zmm8                  ; V_2 = V_1·B_4: T = A + C1
+    vpxorq      zmm11, zmm16, zmm1                  ; V_2 = V_1·B_4: U = A + C2
+    vmovdqu64   [rdi + 1536], zmm3                  ; C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; V_2 = V_1·B_4: T0·T1
+    vpshufd     zmm14, zmm6, 0x4e                   ; (LO1, LO0)
+    vpclmulqdq  zmm13, zmm1, zmm1, 0x10             ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpshufd     zmm15, zmm9, 0x4e                   ; V_2 = V_1·B_4: (LO1, LO0)
+    vpclmulqdq  zmm9, zmm9, zmm0, 0x10              ; V_2 = V_1·B_4: LO0·Q'
+    vpxorq      zmm10, zmm10, zmm2                  ; V_2 = V_1·B_4: LO += S
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; V_2 = V_1·B_4: U0·U1
+    vpshufd     zmm17, zmm10, 0x4e                  ; V_2 = V_1·B_4: (LO1, LO0)
+    vpclmulqdq  zmm10, zmm10, zmm0, 0x10            ; V_2 = V_1·B_4: LO0·Q'
+    vpternlogq  zmm15, zmm13, zmm9, 0x96            ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2[0]·C2[1]
+    vpternlogq  zmm11, zmm2, zmm15, 0x96            ; V_2 = V_1·B_4: HI minus the key terms
+    vpclmulqdq  zmm2, zmm6, zmm0, 0x10              ; LO0·Q'
+    vpternlogq  zmm17, zmm11, zmm10, 0x96           ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpxorq      zmm6, zmm17, zmm8                   ; V_3 = V_2·B_4: T = A + C1
+    vpclmulqdq  zmm8, zmm17, zmm17, 0x10            ; V_3 = V_2·B_4: A0·A1
+    vpxorq      zmm1, zmm17, zmm1                   ; V_3 = V_2·B_4: U = A + C2
+    vpshufd     zmm9, zmm17, 0x4e                   ; V_2 = V_1·B_4: (B1, B0)
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpternlogq  zmm14, zmm3, zmm2, 0x96             ; RES = fold(LO) + HI
+    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; V_3 = V_2·B_4: U0·U1
     valignq     zmm1, zmm7, zmm14, 0x02
-    vpclmulqdq  zmm2, zmm17, zmm0, 0x10		; V_2 = V_1·B_4: B0·Q'
-    vpxorq      zmm3, zmm6, zmm8		; V_3 = V_2·B_4: LO += S
-    vpclmulqdq  zmm6, zmm3, zmm0, 0x10		; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm18, zmm3, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpxorq      zmm1, zmm14, zmm1		; terms of lower powers
-    vpternlogq  zmm10, zmm8, zmm15, 0x96	; V_3 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  zmm2, zmm17, zmm0, 0x10             ; V_2 = V_1·B_4: B0·Q'
+    vpxorq      zmm3, zmm6, zmm8                    ; V_3 = V_2·B_4: LO += S
+    vpclmulqdq  zmm6, zmm3, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm18, zmm3, 0x4e                   ; V_3 = V_2·B_4: (LO1, LO0)
+    vpxorq      zmm1, zmm14, zmm1                   ; terms of lower powers
+    vpternlogq  zmm10, zmm8, zmm15, 0x96            ; V_3 = V_2·B_4: HI minus the key terms
     valignq     zmm3, zmm12, zmm1, 0x04
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
-    vpxorq      zmm2, zmm2, zmm9		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm9, zmm17, zmm2		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm2, zmm17, zmm2		; V_2 = V_1·B_4: C2
-    vpternlogq  zmm18, zmm10, zmm6, 0x96	; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vshufi64x2  zmm6, zmm17, zmm17, 0x00	; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpshufd     zmm11, zmm18, 0x4e		; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm24, zmm1, zmm3		; terms of lower powers
-    vmovdqu64   [rdi + 640], zmm9		; V_2 = V_1·B_4: C1
-    vpclmulqdq  zmm1, zmm18, zmm0, 0x10		; V_3 = V_2·B_4: B0·Q'
-    vshufi64x2  zmm3, zmm24, zmm24, 0x00	; R of the highest power
-    vmovdqu64   [rdi + 2368], zmm24		; R
-    vpclmulqdq  zmm9, zmm6, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm12, zmm6, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpshufd     zmm14, zmm10, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vmovdqu64   [rdi + 1472], zmm2		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm13, zmm17, zmm17, 0x10	; V_4 = V_2·B_8: A0·A1
-    vpxorq      zmm1, zmm1, zmm11		; V_3 = V_2·B_4: fold B
+    vpxorq      zmm2, zmm2, zmm9                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm9, zmm17, zmm2                   ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm2, zmm17, zmm2                   ; V_2 = V_1·B_4: C2
+    vpternlogq  zmm18, zmm10, zmm6, 0x96            ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vshufi64x2  zmm6, zmm17, zmm17, 0x00            ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpshufd     zmm11, zmm18, 0x4e                  ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm24, zmm1, zmm3                   ; terms of lower powers
+    vmovdqu64   [rdi + 640], zmm9                   ; V_2 = V_1·B_4: C1
+    vpclmulqdq  zmm1, zmm18, zmm0, 0x10             ; V_3 = V_2·B_4: B0·Q'
+    vshufi64x2  zmm3, zmm24, zmm24, 0x00            ; R of the highest power
+    vmovdqu64   [rdi + 2368], zmm24                 ; R
+    vpclmulqdq  zmm9, zmm6, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm12, zmm6, 0x4e                   ; V_4 = V_2·B_8: (B1, B0)
+    vpshufd     zmm14, zmm10, 0x4e                  ; V_2 = V_1·B_4: (LO1, LO0)
+    vmovdqu64   [rdi + 1472], zmm2                  ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm13, zmm17, zmm17, 0x10           ; V_4 = V_2·B_8: A0·A1
+    vpxorq      zmm1, zmm1, zmm11                   ; V_3 = V_2·B_4: fold B
     vmovdqa64   zmm24, zmm3
-    vpunpcklqdq zmm3, zmm18, zmm1		; V_3 = V_2·B_4: C1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpunpckhqdq zmm1, zmm18, zmm1		; V_3 = V_2·B_4: C2
-    vpxorq      zmm9, zmm9, zmm12		; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi + 576], zmm3		; V_3 = V_2·B_4: C1
-    vpunpcklqdq zmm11, zmm6, zmm9		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm6, zmm6, zmm9		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm9, zmm10, zmm0, 0x10		; V_2 = V_1·B_4: LO0·Q'
-    vpxorq      zmm10, zmm17, zmm11		; V_4 = V_2·B_8: T = A + C1
-    vpxorq      zmm12, zmm17, zmm6		; V_4 = V_2·B_8: U = A + C2
-    vmovdqu64   [rdi + 1408], zmm1		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; V_4 = V_2·B_8: T0·T1
-    vpternlogq  zmm14, zmm2, zmm9, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm6, zmm6, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    valignq     zmm5, zmm5, zmm14, 0x02		; V_2 = V_1·B_4
-    vpshufd     zmm9, zmm11, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpclmulqdq  zmm6, zmm11, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
+    vpunpcklqdq zmm3, zmm18, zmm1                   ; V_3 = V_2·B_4: C1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpunpckhqdq zmm1, zmm18, zmm1                   ; V_3 = V_2·B_4: C2
+    vpxorq      zmm9, zmm9, zmm12                   ; V_4 = V_2·B_8: fold B
+    vmovdqu64   [rdi + 576], zmm3                   ; V_3 = V_2·B_4: C1
+    vpunpcklqdq zmm11, zmm6, zmm9                   ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm6, zmm6, zmm9                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm9, zmm10, zmm0, 0x10             ; V_2 = V_1·B_4: LO0·Q'
+    vpxorq      zmm10, zmm17, zmm11                 ; V_4 = V_2·B_8: T = A + C1
+    vpxorq      zmm12, zmm17, zmm6                  ; V_4 = V_2·B_8: U = A + C2
+    vmovdqu64   [rdi + 1408], zmm1                  ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; V_4 = V_2·B_8: T0·T1
+    vpternlogq  zmm14, zmm2, zmm9, 0x96             ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm6, zmm6, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    valignq     zmm5, zmm5, zmm14, 0x02             ; V_2 = V_1·B_4
+    vpshufd     zmm9, zmm11, 0x4e                   ; V_4 = V_2·B_8: (LO1, LO0)
+    vpclmulqdq  zmm6, zmm11, zmm0, 0x10             ; V_4 = V_2·B_8: LO0·Q'
     vpxorq      xmm11, xmm11, xmm11
-    vpxorq      zmm10, zmm10, zmm13		; V_4 = V_2·B_8: LO += S
-    vpclmulqdq  zmm15, zmm12, zmm12, 0x10	; V_4 = V_2·B_8: U0·U1
-    vpshufd     zmm19, zmm10, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpxorq      zmm5, zmm14, zmm5		; V_2 = V_1·B_4: terms of lower powers
-    valignq     zmm4, zmm4, zmm5, 0x04		; V_2 = V_1·B_4
+    vpxorq      zmm10, zmm10, zmm13                 ; V_4 = V_2·B_8: LO += S
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; V_4 = V_2·B_8: U0·U1
+    vpshufd     zmm19, zmm10, 0x4e                  ; V_4 = V_2·B_8: (LO1, LO0)
+    vpxorq      zmm5, zmm14, zmm5                   ; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm4, zmm4, zmm5, 0x04              ; V_2 = V_1·B_4
     vpxorq      xmm12, xmm12, xmm12
-    vpclmulqdq  zmm10, zmm10, zmm0, 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpternlogq  zmm9, zmm2, zmm6, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpternlogq  zmm15, zmm13, zmm9, 0x96	; V_4 = V_2·B_8: HI minus the key terms
-    vpternlogq  zmm5, zmm4, zmm24, 0x96		; V_2 = V_1·B_4: R_i
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vmovdqa64   zmm24, zmm5			; V_2 = V_1·B_4
-    vshufi64x2  zmm3, zmm24, zmm24, 0x00	; V_2 = V_1·B_4: R of the highest power
-    vpternlogq  zmm19, zmm15, zmm10, 0x96	; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 2304], zmm24		; V_2 = V_1·B_4: R
-    vpclmulqdq  zmm4, zmm19, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm5, zmm19, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vshufi64x2  zmm6, zmm19, zmm19, 0x00	; V_4 = V_2·B_8: in every lane
-    vpshufd     zmm9, zmm2, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpclmulqdq  zmm2, zmm2, zmm0, 0x10		; V_3 = V_2·B_4: LO0·Q'
-    vmovdqa64   zmm24, zmm3			; V_2 = V_1·B_4
-    mov         eax, 0x02			; V_4 = V_2·B_8: rounds of s registers
-    vpxorq      zmm3, zmm4, zmm5		; V_4 = V_2·B_8: fold B
-    vpclmulqdq  zmm4, zmm6, zmm0, 0x10		; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm5, zmm6, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpunpcklqdq zmm10, zmm19, zmm3		; V_4 = V_2·B_8: C1
-    vpclmulqdq  zmm13, zmm10, zmm10, 0x10	; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpunpckhqdq zmm3, zmm19, zmm3		; V_4 = V_2·B_8: C2
-    vpternlogq  zmm9, zmm1, zmm2, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 512], zmm10		; V_4 = V_2·B_8: C1
-    vpclmulqdq  zmm1, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    valignq     zmm2, zmm7, zmm9, 0x02		; V_3 = V_2·B_4
-    vpxorq      zmm4, zmm4, zmm5		; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi + 1344], zmm3		; V_4 = V_2·B_8: C2
-    vpunpcklqdq zmm3, zmm6, zmm4		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm4, zmm6, zmm4		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm5, zmm13, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm6, zmm13, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpxorq      zmm9, zmm9, zmm2		; V_3 = V_2·B_4: terms of lower powers
-    valignq     zmm2, zmm8, zmm9, 0x04		; V_3 = V_2·B_4
-    vpclmulqdq  zmm7, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm8, zmm4, zmm4, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpternlogq  zmm6, zmm1, zmm5, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    valignq     zmm1, zmm11, zmm6, 0x02		; V_4 = V_2·B_8
-    vpternlogq  zmm9, zmm2, zmm24, 0x96		; V_3 = V_2·B_4: R_i
-    vmovdqa64   zmm24, zmm9			; V_3 = V_2·B_4
-    vshufi64x2  zmm2, zmm24, zmm24, 0x00	; V_3 = V_2·B_4: R of the highest power
-    vpclmulqdq  zmm5, zmm7, zmm0, 0x10		; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm7, zmm7, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vmovdqu64   [rdi + 2240], zmm24		; V_3 = V_2·B_4: R
-    vpxorq      zmm6, zmm6, zmm1		; V_4 = V_2·B_8: terms of lower powers
-    valignq     zmm1, zmm12, zmm6, 0x04		; V_4 = V_2·B_8
-    vmovdqa64   zmm24, zmm2			; V_3 = V_2·B_4
-    vpternlogq  zmm7, zmm8, zmm5, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpternlogq  zmm6, zmm1, zmm24, 0x96		; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm24, zmm6			; V_4 = V_2·B_8
-    vshufi64x2  zmm1, zmm24, zmm24, 0x00	; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 2176], zmm24		; V_4 = V_2·B_8: R
-    vmovdqa64   zmm24, zmm1			; V_4 = V_2·B_8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vpclmulqdq  zmm10, zmm10, zmm0, 0x10            ; V_4 = V_2·B_8: LO0·Q'
+    vpternlogq  zmm9, zmm2, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpternlogq  zmm15, zmm13, zmm9, 0x96            ; V_4 = V_2·B_8: HI minus the key terms
+    vpternlogq  zmm5, zmm4, zmm24, 0x96             ; V_2 = V_1·B_4: R_i
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vmovdqa64   zmm24, zmm5                         ; V_2 = V_1·B_4
+    vshufi64x2  zmm3, zmm24, zmm24, 0x00            ; V_2 = V_1·B_4: R of the highest power
+    vpternlogq  zmm19, zmm15, zmm10, 0x96           ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 2304], zmm24                 ; V_2 = V_1·B_4: R
+    vpclmulqdq  zmm4, zmm19, zmm0, 0x10             ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm5, zmm19, 0x4e                   ; V_4 = V_2·B_8: (B1, B0)
+    vshufi64x2  zmm6, zmm19, zmm19, 0x00            ; V_4 = V_2·B_8: in every lane
+    vpshufd     zmm9, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpclmulqdq  zmm2, zmm2, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
+    vmovdqa64   zmm24, zmm3                         ; V_2 = V_1·B_4
+    mov         eax, 0x02                           ; V_4 = V_2·B_8: rounds of s registers
+    vpxorq      zmm3, zmm4, zmm5                    ; V_4 = V_2·B_8: fold B
+    vpclmulqdq  zmm4, zmm6, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm5, zmm6, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpunpcklqdq zmm10, zmm19, zmm3                  ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm13, zmm10, zmm10, 0x10           ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpunpckhqdq zmm3, zmm19, zmm3                   ; V_4 = V_2·B_8: C2
+    vpternlogq  zmm9, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 512], zmm10                  ; V_4 = V_2·B_8: C1
+    vpclmulqdq  zmm1, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    valignq     zmm2, zmm7, zmm9, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm4, zmm4, zmm5                    ; V_4 = V_2·B_8: fold B
+    vmovdqu64   [rdi + 1344], zmm3                  ; V_4 = V_2·B_8: C2
+    vpunpcklqdq zmm3, zmm6, zmm4                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm4, zmm6, zmm4                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm5, zmm13, zmm0, 0x10             ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm6, zmm13, 0x4e                   ; V_4 = V_2·B_8: (LO1, LO0)
+    vpxorq      zmm9, zmm9, zmm2                    ; V_3 = V_2·B_4: terms of lower powers
+    valignq     zmm2, zmm8, zmm9, 0x04              ; V_3 = V_2·B_4
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm8, zmm4, zmm4, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpternlogq  zmm6, zmm1, zmm5, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    valignq     zmm1, zmm11, zmm6, 0x02             ; V_4 = V_2·B_8
+    vpternlogq  zmm9, zmm2, zmm24, 0x96             ; V_3 = V_2·B_4: R_i
+    vmovdqa64   zmm24, zmm9                         ; V_3 = V_2·B_4
+    vshufi64x2  zmm2, zmm24, zmm24, 0x00            ; V_3 = V_2·B_4: R of the highest power
+    vpclmulqdq  zmm5, zmm7, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vmovdqu64   [rdi + 2240], zmm24                 ; V_3 = V_2·B_4: R
+    vpxorq      zmm6, zmm6, zmm1                    ; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm1, zmm12, zmm6, 0x04             ; V_4 = V_2·B_8
+    vmovdqa64   zmm24, zmm2                         ; V_3 = V_2·B_4
+    vpternlogq  zmm7, zmm8, zmm5, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpternlogq  zmm6, zmm1, zmm24, 0x96             ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm24, zmm6                         ; V_4 = V_2·B_8
+    vshufi64x2  zmm1, zmm24, zmm24, 0x00            ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 2176], zmm24                 ; V_4 = V_2·B_8: R
+    vmovdqa64   zmm24, zmm1                         ; V_4 = V_2·B_8
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    vpxorq      zmm1, zmm16, zmm3		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm2, zmm16, zmm16, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpxorq      zmm5, zmm16, zmm4		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpxorq      zmm6, zmm17, zmm3		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      zmm8, zmm17, zmm4		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    sub         rdi, 256			; V_4 = V_2·B_8
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpxorq      zmm9, zmm18, zmm3		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      zmm10, zmm18, zmm4		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpxorq      zmm11, zmm19, zmm3		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpclmulqdq  zmm13, zmm5, zmm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      zmm5, zmm19, zmm4		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  zmm12, zmm17, zmm17, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpxorq      zmm1, zmm1, zmm2		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpshufd     zmm16, zmm1, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm13, zmm2, zmm7, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpxorq      zmm1, zmm16, zmm3                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm2, zmm16, zmm16, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpxorq      zmm5, zmm16, zmm4                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpxorq      zmm6, zmm17, zmm3                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      zmm8, zmm17, zmm4                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    sub         rdi, 256                            ; V_4 = V_2·B_8
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpxorq      zmm9, zmm18, zmm3                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      zmm10, zmm18, zmm4                  ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpxorq      zmm11, zmm19, zmm3                  ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      zmm5, zmm19, zmm4                   ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm12, zmm17, zmm17, 0x10           ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpxorq      zmm1, zmm1, zmm2                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpshufd     zmm16, zmm1, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm13, zmm2, zmm7, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
     vpxorq      xmm2, xmm2, xmm2
-    vpclmulqdq  zmm1, zmm1, zmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpclmulqdq  zmm15, zmm8, zmm8, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpclmulqdq  zmm1, zmm1, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpclmulqdq  zmm15, zmm8, zmm8, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
     vpxorq      xmm8, xmm8, xmm8
-    vpxorq      zmm6, zmm6, zmm12		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpclmulqdq  zmm14, zmm18, zmm18, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpshufd     zmm17, zmm6, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm16, zmm13, zmm1, 0x96	; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm9, zmm9, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpshufd     zmm9, zmm16, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpternlogq  zmm15, zmm12, zmm7, 0x96	; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  zmm6, zmm6, zmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpclmulqdq  zmm12, zmm16, zmm0, 0x10	; entries of V_(i+1): B0·Q'
-    vpxorq      zmm1, zmm1, zmm14		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpclmulqdq  zmm20, zmm10, zmm10, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpshufd     zmm18, zmm1, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm17, zmm15, zmm6, 0x96	; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm6, zmm19, zmm19, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpshufd     zmm10, zmm17, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      zmm9, zmm12, zmm9		; entries of V_(i+1): fold B
+    vpxorq      zmm6, zmm6, zmm12                   ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpclmulqdq  zmm14, zmm18, zmm18, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpshufd     zmm17, zmm6, 0x4e                   ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm16, zmm13, zmm1, 0x96            ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm9, zmm9, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpshufd     zmm9, zmm16, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpternlogq  zmm15, zmm12, zmm7, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  zmm6, zmm6, zmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpclmulqdq  zmm12, zmm16, zmm0, 0x10            ; entries of V_(i+1): B0·Q'
+    vpxorq      zmm1, zmm1, zmm14                   ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpclmulqdq  zmm20, zmm10, zmm10, 0x10           ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpshufd     zmm18, zmm1, 0x4e                   ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm17, zmm15, zmm6, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm6, zmm19, zmm19, 0x10            ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpshufd     zmm10, zmm17, 0x4e                  ; entries of V_(i+2): (B1, B0)
+    vpxorq      zmm9, zmm12, zmm9                   ; entries of V_(i+1): fold B
     vpxorq      xmm12, xmm12, xmm12
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpunpcklqdq zmm13, zmm16, zmm9		; entries of V_(i+1): C1
-    vpunpckhqdq zmm9, zmm16, zmm9		; entries of V_(i+1): C2
-    vpternlogq  zmm20, zmm14, zmm7, 0x96	; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpunpcklqdq zmm13, zmm16, zmm9                  ; entries of V_(i+1): C1
+    vpunpckhqdq zmm9, zmm16, zmm9                   ; entries of V_(i+1): C2
+    vpternlogq  zmm20, zmm14, zmm7, 0x96            ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
     vpxorq      xmm14, xmm14, xmm14
-    vmovdqu64   [rdi + 704], zmm13		; entries of V_(i+1): C1
-    vpclmulqdq  zmm1, zmm1, zmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vmovdqu64   [rdi + 1536], zmm9		; entries of V_(i+1): C2
-    vpclmulqdq  zmm15, zmm17, zmm0, 0x10	; entries of V_(i+2): B0·Q'
-    vpxorq      zmm11, zmm11, zmm6		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10	; entries of V_(i+1): C1[0]·C1[1]
-    vpshufd     zmm19, zmm11, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  zmm18, zmm20, zmm1, 0x96	; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm23, zmm5, zmm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpshufd     zmm1, zmm18, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      zmm5, zmm15, zmm10		; entries of V_(i+2): fold B
-    vpclmulqdq  zmm10, zmm11, zmm0, 0x10	; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpunpcklqdq zmm11, zmm17, zmm5		; entries of V_(i+2): C1
-    vpunpckhqdq zmm5, zmm17, zmm5		; entries of V_(i+2): C2
-    vpshufd     zmm21, zmm13, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vmovdqu64   [rdi + 640], zmm11		; entries of V_(i+2): C1
+    vmovdqu64   [rdi + 704], zmm13                  ; entries of V_(i+1): C1
+    vpclmulqdq  zmm1, zmm1, zmm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vmovdqu64   [rdi + 1536], zmm9                  ; entries of V_(i+1): C2
+    vpclmulqdq  zmm15, zmm17, zmm0, 0x10            ; entries of V_(i+2): B0·Q'
+    vpxorq      zmm11, zmm11, zmm6                  ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; entries of V_(i+1): C1[0]·C1[1]
+    vpshufd     zmm19, zmm11, 0x4e                  ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm18, zmm20, zmm1, 0x96            ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm23, zmm5, zmm5, 0x10             ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpshufd     zmm1, zmm18, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    vpxorq      zmm5, zmm15, zmm10                  ; entries of V_(i+2): fold B
+    vpclmulqdq  zmm10, zmm11, zmm0, 0x10            ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpunpcklqdq zmm11, zmm17, zmm5                  ; entries of V_(i+2): C1
+    vpunpckhqdq zmm5, zmm17, zmm5                   ; entries of V_(i+2): C2
+    vpshufd     zmm21, zmm13, 0x4e                  ; entries of V_(i+1): (LO1, LO0)
+    vmovdqu64   [rdi + 640], zmm11                  ; entries of V_(i+2): C1
     vpxorq      xmm15, xmm15, xmm15
-    vpclmulqdq  zmm20, zmm18, zmm0, 0x10	; entries of V_(i+3): B0·Q'
+    vpclmulqdq  zmm20, zmm18, zmm0, 0x10            ; entries of V_(i+3): B0·Q'
     vpxorq      xmm22, xmm22, xmm22
-    vpternlogq  zmm23, zmm6, zmm7, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vmovdqu64   [rdi + 1472], zmm5		; entries of V_(i+2): C2
-    vpclmulqdq  zmm6, zmm9, zmm9, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpternlogq  zmm19, zmm23, zmm10, 0x96	; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  zmm9, zmm13, zmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpxorq      zmm1, zmm20, zmm1		; entries of V_(i+3): fold B
-    vpclmulqdq  zmm10, zmm11, zmm11, 0x10	; entries of V_(i+2): C1[0]·C1[1]
-    vpunpcklqdq zmm11, zmm18, zmm1		; entries of V_(i+3): C1
-    vpshufd     zmm13, zmm19, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpunpckhqdq zmm1, zmm18, zmm1		; entries of V_(i+3): C2
-    vmovdqu64   [rdi + 576], zmm11		; entries of V_(i+3): C1
-    vpclmulqdq  zmm20, zmm19, zmm0, 0x10	; entries of V_(i+4): B0·Q'
-    vpternlogq  zmm21, zmm6, zmm9, 0x96		; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 1408], zmm1		; entries of V_(i+3): C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    valignq     zmm2, zmm2, zmm21, 0x02		; entries of V_(i+1)
-    vpshufd     zmm9, zmm10, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpclmulqdq  zmm6, zmm10, zmm0, 0x10		; entries of V_(i+2): LO0·Q'
+    vpternlogq  zmm23, zmm6, zmm7, 0x96             ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vmovdqu64   [rdi + 1472], zmm5                  ; entries of V_(i+2): C2
+    vpclmulqdq  zmm6, zmm9, zmm9, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpternlogq  zmm19, zmm23, zmm10, 0x96           ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm9, zmm13, zmm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpxorq      zmm1, zmm20, zmm1                   ; entries of V_(i+3): fold B
+    vpclmulqdq  zmm10, zmm11, zmm11, 0x10           ; entries of V_(i+2): C1[0]·C1[1]
+    vpunpcklqdq zmm11, zmm18, zmm1                  ; entries of V_(i+3): C1
+    vpshufd     zmm13, zmm19, 0x4e                  ; entries of V_(i+4): (B1, B0)
+    vpunpckhqdq zmm1, zmm18, zmm1                   ; entries of V_(i+3): C2
+    vmovdqu64   [rdi + 576], zmm11                  ; entries of V_(i+3): C1
+    vpclmulqdq  zmm20, zmm19, zmm0, 0x10            ; entries of V_(i+4): B0·Q'
+    vpternlogq  zmm21, zmm6, zmm9, 0x96             ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 1408], zmm1                  ; entries of V_(i+3): C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    valignq     zmm2, zmm2, zmm21, 0x02             ; entries of V_(i+1)
+    vpshufd     zmm9, zmm10, 0x4e                   ; entries of V_(i+2): (LO1, LO0)
+    vpclmulqdq  zmm6, zmm10, zmm0, 0x10             ; entries of V_(i+2): LO0·Q'
     vpxorq      xmm10, xmm10, xmm10
-    vpxorq      zmm13, zmm20, zmm13		; entries of V_(i+4): fold B
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; entries of V_(i+3): C1[0]·C1[1]
-    vpunpcklqdq zmm20, zmm19, zmm13		; entries of V_(i+4): C1
-    vpxorq      zmm21, zmm21, zmm2		; entries of V_(i+1): terms of lower powers
-    valignq     zmm2, zmm8, zmm21, 0x04		; entries of V_(i+1)
-    vpunpckhqdq zmm8, zmm19, zmm13		; entries of V_(i+4): C2
+    vpxorq      zmm13, zmm20, zmm13                 ; entries of V_(i+4): fold B
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; entries of V_(i+3): C1[0]·C1[1]
+    vpunpcklqdq zmm20, zmm19, zmm13                 ; entries of V_(i+4): C1
+    vpxorq      zmm21, zmm21, zmm2                  ; entries of V_(i+1): terms of lower powers
+    valignq     zmm2, zmm8, zmm21, 0x04             ; entries of V_(i+1)
+    vpunpckhqdq zmm8, zmm19, zmm13                  ; entries of V_(i+4): C2
     vpxorq      xmm13, xmm13, xmm13
-    vmovdqu64   [rdi + 512], zmm20		; entries of V_(i+4): C1
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpternlogq  zmm9, zmm5, zmm6, 0x96		; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 1344], zmm8		; entries of V_(i+4): C2
+    vmovdqu64   [rdi + 512], zmm20                  ; entries of V_(i+4): C1
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; entries of V_(i+3): C2[0]·C2[1]
+    vpternlogq  zmm9, zmm5, zmm6, 0x96              ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 1344], zmm8                  ; entries of V_(i+4): C2
     sub         rax, 0x01
-    vpclmulqdq  zmm5, zmm20, zmm20, 0x10	; entries of V_(i+4): C1[0]·C1[1]
-    valignq     zmm6, zmm12, zmm9, 0x02		; entries of V_(i+2)
-    vpshufd     zmm12, zmm11, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpternlogq  zmm21, zmm2, zmm24, 0x96	; entries of V_(i+1): R_i
-    vpclmulqdq  zmm2, zmm11, zmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vmovdqa64   zmm24, zmm21			; entries of V_(i+1)
-    vshufi64x2  zmm11, zmm24, zmm24, 0x00	; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rdi + 2368], zmm24		; entries of V_(i+1): R
-    vpxorq      zmm9, zmm9, zmm6		; entries of V_(i+2): terms of lower powers
-    vpclmulqdq  zmm6, zmm8, zmm8, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    valignq     zmm8, zmm14, zmm9, 0x04		; entries of V_(i+2)
-    vpshufd     zmm14, zmm5, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpclmulqdq  zmm5, zmm5, zmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vmovdqa64   zmm24, zmm11			; entries of V_(i+1)
-    vpternlogq  zmm12, zmm1, zmm2, 0x96		; entries of V_(i+3): RES = fold(LO) + HI
-    valignq     zmm1, zmm15, zmm12, 0x02	; entries of V_(i+3)
-    vpternlogq  zmm9, zmm8, zmm24, 0x96		; entries of V_(i+2): R_i
-    vmovdqa64   zmm24, zmm9			; entries of V_(i+2)
-    vshufi64x2  zmm2, zmm24, zmm24, 0x00	; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rdi + 2304], zmm24		; entries of V_(i+2): R
-    vpternlogq  zmm14, zmm6, zmm5, 0x96		; entries of V_(i+4): RES = fold(LO) + HI
-    vpxorq      zmm6, zmm12, zmm1		; entries of V_(i+3): terms of lower powers
-    valignq     zmm1, zmm10, zmm14, 0x02	; entries of V_(i+4)
-    valignq     zmm5, zmm22, zmm6, 0x04		; entries of V_(i+3)
-    vmovdqa64   zmm24, zmm2			; entries of V_(i+2)
-    vpxorq      zmm2, zmm14, zmm1		; entries of V_(i+4): terms of lower powers
-    vpternlogq  zmm6, zmm5, zmm24, 0x96		; entries of V_(i+3): R_i
-    valignq     zmm1, zmm13, zmm2, 0x04		; entries of V_(i+4)
-    vmovdqa64   zmm24, zmm6			; entries of V_(i+3)
-    vshufi64x2  zmm5, zmm24, zmm24, 0x00	; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 2240], zmm24		; entries of V_(i+3): R
-    vmovdqa64   zmm24, zmm5			; entries of V_(i+3)
-    vpternlogq  zmm2, zmm1, zmm24, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   zmm24, zmm2			; entries of V_(i+4)
-    vshufi64x2  zmm1, zmm24, zmm24, 0x00	; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 2176], zmm24		; entries of V_(i+4): R
-    vmovdqa64   zmm24, zmm1			; entries of V_(i+4)
+    vpclmulqdq  zmm5, zmm20, zmm20, 0x10            ; entries of V_(i+4): C1[0]·C1[1]
+    valignq     zmm6, zmm12, zmm9, 0x02             ; entries of V_(i+2)
+    vpshufd     zmm12, zmm11, 0x4e                  ; entries of V_(i+3): (LO1, LO0)
+    vpternlogq  zmm21, zmm2, zmm24, 0x96            ; entries of V_(i+1): R_i
+    vpclmulqdq  zmm2, zmm11, zmm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vmovdqa64   zmm24, zmm21                        ; entries of V_(i+1)
+    vshufi64x2  zmm11, zmm24, zmm24, 0x00           ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rdi + 2368], zmm24                 ; entries of V_(i+1): R
+    vpxorq      zmm9, zmm9, zmm6                    ; entries of V_(i+2): terms of lower powers
+    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; entries of V_(i+4): C2[0]·C2[1]
+    valignq     zmm8, zmm14, zmm9, 0x04             ; entries of V_(i+2)
+    vpshufd     zmm14, zmm5, 0x4e                   ; entries of V_(i+4): (LO1, LO0)
+    vpclmulqdq  zmm5, zmm5, zmm0, 0x10              ; entries of V_(i+4): LO0·Q'
+    vmovdqa64   zmm24, zmm11                        ; entries of V_(i+1)
+    vpternlogq  zmm12, zmm1, zmm2, 0x96             ; entries of V_(i+3): RES = fold(LO) + HI
+    valignq     zmm1, zmm15, zmm12, 0x02            ; entries of V_(i+3)
+    vpternlogq  zmm9, zmm8, zmm24, 0x96             ; entries of V_(i+2): R_i
+    vmovdqa64   zmm24, zmm9                         ; entries of V_(i+2)
+    vshufi64x2  zmm2, zmm24, zmm24, 0x00            ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rdi + 2304], zmm24                 ; entries of V_(i+2): R
+    vpternlogq  zmm14, zmm6, zmm5, 0x96             ; entries of V_(i+4): RES = fold(LO) + HI
+    vpxorq      zmm6, zmm12, zmm1                   ; entries of V_(i+3): terms of lower powers
+    valignq     zmm1, zmm10, zmm14, 0x02            ; entries of V_(i+4)
+    valignq     zmm5, zmm22, zmm6, 0x04             ; entries of V_(i+3)
+    vmovdqa64   zmm24, zmm2                         ; entries of V_(i+2)
+    vpxorq      zmm2, zmm14, zmm1                   ; entries of V_(i+4): terms of lower powers
+    vpternlogq  zmm6, zmm5, zmm24, 0x96             ; entries of V_(i+3): R_i
+    valignq     zmm1, zmm13, zmm2, 0x04             ; entries of V_(i+4)
+    vmovdqa64   zmm24, zmm6                         ; entries of V_(i+3)
+    vshufi64x2  zmm5, zmm24, zmm24, 0x00            ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rdi + 2240], zmm24                 ; entries of V_(i+3): R
+    vmovdqa64   zmm24, zmm5                         ; entries of V_(i+3)
+    vpternlogq  zmm2, zmm1, zmm24, 0x96             ; entries of V_(i+4): R_i
+    vmovdqa64   zmm24, zmm2                         ; entries of V_(i+4)
+    vshufi64x2  zmm1, zmm24, zmm24, 0x00            ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rdi + 2176], zmm24                 ; entries of V_(i+4): R
+    vmovdqa64   zmm24, zmm1                         ; entries of V_(i+4)
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -430,22 +430,22 @@ global ghash_avx512_winograd_clmul1_x48_zen4_mul:function (ghash_avx512_winograd
 align 32
 ghash_avx512_winograd_clmul1_x48_zen4_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96      ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -457,190 +457,190 @@ global ghash_avx512_winograd_clmul1_x48_zen4_update:function (ghash_avx512_winog
 align 32
 ghash_avx512_winograd_clmul1_x48_zen4_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_zen4_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm0, rcx
     vmovq       xmm1, r9
-    mov         r9d, 0x00			; no byte stays
-    mov         ecx, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vmovq       xmm2, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm0, xmm0, 0x02
     vpslldq     xmm2, xmm2, 0x01
     vporq       xmm1, xmm1, xmm2
     vporq       xmm0, xmm1, xmm0
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm3		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 752]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 1584]	; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm3                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 2416], 0x96      ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]	; byte_swap
+    vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; byte_swap
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   zmm2, [rdx + 128]		; C3·H^10: C, bytes as in memory
-    vmovdqu64   zmm4, [rdx + 192]		; C4·H^9: C, bytes as in memory
-    vmovdqu64   zmm5, [rdx + 256]		; C5·H^8: C, bytes as in memory
-    vmovdqu64   zmm6, [rdx + 320]		; C6·H^7: C, bytes as in memory
-    vmovdqu64   zmm7, [rdx + 384]		; C7·H^6: C, bytes as in memory
-    vmovdqu64   zmm8, [rdx + 448]		; C8·H^5: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C3·H^10: C
-    vmovdqu64   zmm9, [rdx + 512]		; C9·H^4: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm0		; C4·H^9: C
-    vpshufb     zmm5, zmm5, zmm0		; C5·H^8: C
-    vpshufb     zmm6, zmm6, zmm0		; C6·H^7: C
-    vpxorq      zmm10, zmm2, [rdi + 128]	; C3·H^10: T = A + C1
-    vpxorq      zmm11, zmm4, [rdi + 192]	; C4·H^9: T = A + C1
-    vpshufb     zmm7, zmm7, zmm0		; C7·H^6: C
-    vmovdqu64   zmm12, [rdx + 576]		; C10·H^3: C, bytes as in memory
-    vpclmulqdq  zmm26, zmm2, zmm2, 0x10		; C3·H^10: A0·A1
-    vpxorq      zmm13, zmm5, [rdi + 256]	; C5·H^8: T = A + C1
-    vpshufb     zmm8, zmm8, zmm0		; C8·H^5: C
-    vpxorq      zmm14, zmm6, [rdi + 320]	; C6·H^7: T = A + C1
-    vpclmulqdq  zmm15, zmm4, zmm4, 0x10		; C4·H^9: A0·A1
-    vpxorq      zmm16, zmm7, [rdi + 384]	; C7·H^6: T = A + C1
-    vpxorq      zmm17, zmm8, [rdi + 448]	; C8·H^5: T = A + C1
-    vpclmulqdq  zmm18, zmm5, zmm5, 0x10		; C5·H^8: A0·A1
-    vpxorq      zmm2, zmm2, [rdi + 960]		; C3·H^10: U = A + C2
-    vpxorq      zmm4, zmm4, [rdi + 1024]	; C4·H^9: U = A + C2
-    vpclmulqdq  zmm27, zmm10, zmm10, 0x10	; C3·H^10: T0·T1
-    vmovdqu64   zmm10, [rdx + 640]		; C11·H^2: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm0		; C9·H^4: C
-    vpxorq      zmm5, zmm5, [rdi + 1088]	; C5·H^8: U = A + C2
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10	; C4·H^9: T0·T1
-    vpxorq      zmm19, zmm6, [rdi + 1152]	; C6·H^7: U = A + C2
-    vpxorq      zmm20, zmm9, [rdi + 512]	; C9·H^4: T = A + C1
-    vpternlogq  zmm26, zmm15, zmm18, 0x96	; C6·H^7: S += it
-    vmovdqu64   zmm15, [rdx + 704]		; C12·H^1: C, bytes as in memory
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10	; C5·H^8: T0·T1
-    vpshufb     zmm12, zmm12, zmm0		; C10·H^3: C
-    vpxorq      zmm18, zmm7, [rdi + 1216]	; C7·H^6: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C6·H^7: A0·A1
-    vpxorq      zmm21, zmm12, [rdi + 576]	; C10·H^3: T = A + C1
-    vpxorq      zmm22, zmm8, [rdi + 1280]	; C8·H^5: U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C7·H^6: A0·A1
-    vpxorq      zmm23, zmm9, [rdi + 1344]	; C9·H^4: U = A + C2
-    vpternlogq  zmm27, zmm11, zmm13, 0x96	; C6·H^7: LO += it
-    vpxorq      zmm11, zmm12, [rdi + 1408]	; C10·H^3: U = A + C2
-    vmovdqu64   zmm13, [rdx + 64]		; C2·H^11: C, bytes as in memory
-    vpclmulqdq  zmm14, zmm14, zmm14, 0x10	; C6·H^7: T0·T1
-    vpshufb     zmm10, zmm10, zmm0		; C11·H^2: C
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10	; C7·H^6: T0·T1
-    vpxorq      zmm24, zmm10, [rdi + 640]	; C11·H^2: T = A + C1
-    vpternlogq  zmm26, zmm6, zmm7, 0x96		; C8·H^5: S += it
-    vmovdqu64   zmm6, [rdx]			; C1·H^12: C, bytes as in memory
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10		; C8·H^5: A0·A1
-    vpxorq      zmm8, zmm10, [rdi + 1472]	; C11·H^2: U = A + C2
-    vpshufb     zmm15, zmm15, zmm0		; C12·H^1: C
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C9·H^4: A0·A1
-    vpxorq      zmm25, zmm15, [rdi + 704]	; C12·H^1: T = A + C1
-    vpternlogq  zmm27, zmm14, zmm16, 0x96	; C8·H^5: LO += it
-    vpxorq      zmm14, zmm15, [rdi + 1536]	; C12·H^1: U = A + C2
-    vpclmulqdq  zmm16, zmm17, zmm17, 0x10	; C8·H^5: T0·T1
-    vpclmulqdq  zmm17, zmm20, zmm20, 0x10	; C9·H^4: T0·T1
-    vpshufb     zmm13, zmm13, zmm0		; C2·H^11: C
-    vpternlogq  zmm26, zmm7, zmm9, 0x96		; C10·H^3: S += it
-    vpclmulqdq  zmm7, zmm12, zmm12, 0x10	; C10·H^3: A0·A1
-    vpxorq      zmm9, zmm13, [rdi + 64]		; C2·H^11: T = A + C1
-    vpxorq      zmm12, zmm13, [rdi + 896]	; C2·H^11: U = A + C2
-    vpshufb     zmm6, zmm6, zmm0		; C1·H^12: C
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10	; C11·H^2: A0·A1
-    vpternlogq  zmm27, zmm16, zmm17, 0x96	; C10·H^3: LO += it
-    vpclmulqdq  zmm16, zmm21, zmm21, 0x10	; C10·H^3: T0·T1
-    vpxorq      zmm3, zmm6, zmm3		; C1·H^12: A = X + C
-    vpxorq      zmm6, zmm3, [rdi]		; C1·H^12: T = A + C1
-    vpxorq      zmm17, zmm3, [rdi + 832]	; C1·H^12: U = A + C2
-    vpclmulqdq  zmm20, zmm24, zmm24, 0x10	; C11·H^2: T0·T1
-    vpternlogq  zmm26, zmm7, zmm10, 0x96	; C12·H^1: S += it
-    vpclmulqdq  zmm7, zmm15, zmm15, 0x10	; C12·H^1: A0·A1
-    add         rdx, 768			; next group
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
+    vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
+    vmovdqu64   zmm6, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
+    vmovdqu64   zmm7, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
+    vmovdqu64   zmm8, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^10: C
+    vmovdqu64   zmm9, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C4·H^9: C
+    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^8: C
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^7: C
+    vpxorq      zmm10, zmm2, [rdi + 128]            ; C3·H^10: T = A + C1
+    vpxorq      zmm11, zmm4, [rdi + 192]            ; C4·H^9: T = A + C1
+    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^6: C
+    vmovdqu64   zmm12, [rdx + 576]                  ; C10·H^3: C, bytes as in memory
+    vpclmulqdq  zmm26, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
+    vpxorq      zmm13, zmm5, [rdi + 256]            ; C5·H^8: T = A + C1
+    vpshufb     zmm8, zmm8, zmm0                    ; C8·H^5: C
+    vpxorq      zmm14, zmm6, [rdi + 320]            ; C6·H^7: T = A + C1
+    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C4·H^9: A0·A1
+    vpxorq      zmm16, zmm7, [rdi + 384]            ; C7·H^6: T = A + C1
+    vpxorq      zmm17, zmm8, [rdi + 448]            ; C8·H^5: T = A + C1
+    vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C5·H^8: A0·A1
+    vpxorq      zmm2, zmm2, [rdi + 960]             ; C3·H^10: U = A + C2
+    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C3·H^10: T0·T1
+    vmovdqu64   zmm10, [rdx + 640]                  ; C11·H^2: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm0                    ; C9·H^4: C
+    vpxorq      zmm5, zmm5, [rdi + 1088]            ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4·H^9: T0·T1
+    vpxorq      zmm19, zmm6, [rdi + 1152]           ; C6·H^7: U = A + C2
+    vpxorq      zmm20, zmm9, [rdi + 512]            ; C9·H^4: T = A + C1
+    vpternlogq  zmm26, zmm15, zmm18, 0x96           ; C6·H^7: S += it
+    vmovdqu64   zmm15, [rdx + 704]                  ; C12·H^1: C, bytes as in memory
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^8: T0·T1
+    vpshufb     zmm12, zmm12, zmm0                  ; C10·H^3: C
+    vpxorq      zmm18, zmm7, [rdi + 1216]           ; C7·H^6: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^7: A0·A1
+    vpxorq      zmm21, zmm12, [rdi + 576]           ; C10·H^3: T = A + C1
+    vpxorq      zmm22, zmm8, [rdi + 1280]           ; C8·H^5: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^6: A0·A1
+    vpxorq      zmm23, zmm9, [rdi + 1344]           ; C9·H^4: U = A + C2
+    vpternlogq  zmm27, zmm11, zmm13, 0x96           ; C6·H^7: LO += it
+    vpxorq      zmm11, zmm12, [rdi + 1408]          ; C10·H^3: U = A + C2
+    vmovdqu64   zmm13, [rdx + 64]                   ; C2·H^11: C, bytes as in memory
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C6·H^7: T0·T1
+    vpshufb     zmm10, zmm10, zmm0                  ; C11·H^2: C
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^6: T0·T1
+    vpxorq      zmm24, zmm10, [rdi + 640]           ; C11·H^2: T = A + C1
+    vpternlogq  zmm26, zmm6, zmm7, 0x96             ; C8·H^5: S += it
+    vmovdqu64   zmm6, [rdx]                         ; C1·H^12: C, bytes as in memory
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C8·H^5: A0·A1
+    vpxorq      zmm8, zmm10, [rdi + 1472]           ; C11·H^2: U = A + C2
+    vpshufb     zmm15, zmm15, zmm0                  ; C12·H^1: C
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9·H^4: A0·A1
+    vpxorq      zmm25, zmm15, [rdi + 704]           ; C12·H^1: T = A + C1
+    vpternlogq  zmm27, zmm14, zmm16, 0x96           ; C8·H^5: LO += it
+    vpxorq      zmm14, zmm15, [rdi + 1536]          ; C12·H^1: U = A + C2
+    vpclmulqdq  zmm16, zmm17, zmm17, 0x10           ; C8·H^5: T0·T1
+    vpclmulqdq  zmm17, zmm20, zmm20, 0x10           ; C9·H^4: T0·T1
+    vpshufb     zmm13, zmm13, zmm0                  ; C2·H^11: C
+    vpternlogq  zmm26, zmm7, zmm9, 0x96             ; C10·H^3: S += it
+    vpclmulqdq  zmm7, zmm12, zmm12, 0x10            ; C10·H^3: A0·A1
+    vpxorq      zmm9, zmm13, [rdi + 64]             ; C2·H^11: T = A + C1
+    vpxorq      zmm12, zmm13, [rdi + 896]           ; C2·H^11: U = A + C2
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^12: C
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C11·H^2: A0·A1
+    vpternlogq  zmm27, zmm16, zmm17, 0x96           ; C10·H^3: LO += it
+    vpclmulqdq  zmm16, zmm21, zmm21, 0x10           ; C10·H^3: T0·T1
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^12: A = X + C
+    vpxorq      zmm6, zmm3, [rdi]                   ; C1·H^12: T = A + C1
+    vpxorq      zmm17, zmm3, [rdi + 832]            ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm20, zmm24, zmm24, 0x10           ; C11·H^2: T0·T1
+    vpternlogq  zmm26, zmm7, zmm10, 0x96            ; C12·H^1: S += it
+    vpclmulqdq  zmm7, zmm15, zmm15, 0x10            ; C12·H^1: A0·A1
+    add         rdx, 768                            ; next group
     sub         rcx, 768
-    vpclmulqdq  zmm10, zmm13, zmm13, 0x10	; C2·H^11: A0·A1
-    vpternlogq  zmm27, zmm16, zmm20, 0x96	; C12·H^1: LO += it
-    vpclmulqdq  zmm13, zmm25, zmm25, 0x10	; C12·H^1: T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C2·H^11: T0·T1
-    vpternlogq  zmm26, zmm7, zmm10, 0x96	; C1·H^12: S += it
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C1·H^12: A0·A1
-    vpclmulqdq  zmm10, zmm2, zmm2, 0x10		; C3·H^10: U0·U1
-    vpternlogq  zmm27, zmm13, zmm9, 0x96	; C1·H^12: LO += it
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10		; C4·H^9: U0·U1
-    vpxorq      zmm3, zmm26, zmm3		; C1·H^12: S += it
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; C5·H^8: U0·U1
-    vpclmulqdq  zmm5, zmm6, zmm6, 0x10		; C1·H^12: T0·T1
-    vpclmulqdq  zmm6, zmm19, zmm19, 0x10	; C6·H^7: U0·U1
-    vpternlogq  zmm10, zmm2, zmm4, 0x96		; C6·H^7: HI += it
-    vpclmulqdq  zmm2, zmm18, zmm18, 0x10	; C7·H^6: U0·U1
-    vpternlogq  zmm27, zmm5, zmm3, 0x96		; reduce: LO += S
-    vpclmulqdq  zmm4, zmm22, zmm22, 0x10	; C8·H^5: U0·U1
-    vpshufd     zmm5, zmm27, 0x4e		; reduce: (LO1, LO0)
-    vpclmulqdq  zmm7, zmm23, zmm23, 0x10	; C9·H^4: U0·U1
-    vpternlogq  zmm10, zmm6, zmm2, 0x96		; C8·H^5: HI += it
-    vpclmulqdq  zmm2, zmm11, zmm11, 0x10	; C10·H^3: U0·U1
-    vpclmulqdq  zmm6, zmm8, zmm8, 0x10		; C11·H^2: U0·U1
-    vpternlogq  zmm10, zmm4, zmm7, 0x96		; C10·H^3: HI += it
-    vpclmulqdq  zmm4, zmm14, zmm14, 0x10	; C12·H^1: U0·U1
-    vpclmulqdq  zmm7, zmm12, zmm12, 0x10	; C2·H^11: U0·U1
-    vpternlogq  zmm10, zmm2, zmm6, 0x96		; C12·H^1: HI += it
-    vpclmulqdq  zmm2, zmm17, zmm17, 0x10	; C1·H^12: U0·U1
-    vpclmulqdq  zmm6, zmm27, zmm1, 0x10		; reduce: LO0·Q'
-    vpternlogq  zmm10, zmm4, zmm7, 0x96		; C1·H^12: HI += it
-    vpternlogq  zmm10, zmm2, zmm3, 0x96		; reduce: HI += S
-    vpternlogq  zmm5, zmm10, zmm6, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm5, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm5, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, [rdi + 1664], 0x96	; reduce: minus the key terms
+    vpclmulqdq  zmm10, zmm13, zmm13, 0x10           ; C2·H^11: A0·A1
+    vpternlogq  zmm27, zmm16, zmm20, 0x96           ; C12·H^1: LO += it
+    vpclmulqdq  zmm13, zmm25, zmm25, 0x10           ; C12·H^1: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^11: T0·T1
+    vpternlogq  zmm26, zmm7, zmm10, 0x96            ; C1·H^12: S += it
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C3·H^10: U0·U1
+    vpternlogq  zmm27, zmm13, zmm9, 0x96            ; C1·H^12: LO += it
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vpxorq      zmm3, zmm26, zmm3                   ; C1·H^12: S += it
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C5·H^8: U0·U1
+    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1·H^12: T0·T1
+    vpclmulqdq  zmm6, zmm19, zmm19, 0x10            ; C6·H^7: U0·U1
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C6·H^7: HI += it
+    vpclmulqdq  zmm2, zmm18, zmm18, 0x10            ; C7·H^6: U0·U1
+    vpternlogq  zmm27, zmm5, zmm3, 0x96             ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm22, zmm22, 0x10            ; C8·H^5: U0·U1
+    vpshufd     zmm5, zmm27, 0x4e                   ; reduce: (LO1, LO0)
+    vpclmulqdq  zmm7, zmm23, zmm23, 0x10            ; C9·H^4: U0·U1
+    vpternlogq  zmm10, zmm6, zmm2, 0x96             ; C8·H^5: HI += it
+    vpclmulqdq  zmm2, zmm11, zmm11, 0x10            ; C10·H^3: U0·U1
+    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; C11·H^2: U0·U1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C10·H^3: HI += it
+    vpclmulqdq  zmm4, zmm14, zmm14, 0x10            ; C12·H^1: U0·U1
+    vpclmulqdq  zmm7, zmm12, zmm12, 0x10            ; C2·H^11: U0·U1
+    vpternlogq  zmm10, zmm2, zmm6, 0x96             ; C12·H^1: HI += it
+    vpclmulqdq  zmm2, zmm17, zmm17, 0x10            ; C1·H^12: U0·U1
+    vpclmulqdq  zmm6, zmm27, zmm1, 0x10             ; reduce: LO0·Q'
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C1·H^12: HI += it
+    vpternlogq  zmm10, zmm2, zmm3, 0x96             ; reduce: HI += S
+    vpternlogq  zmm5, zmm10, zmm6, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm5, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, [rdi + 1664], 0x96      ; reduce: minus the key terms
     cmp         rcx, 768
     jae         .group
 .after_group:
@@ -650,8 +650,8 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 1664]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 1664]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm2, xmm2, xmm2
@@ -659,34 +659,34 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0		; C·H^m: C
-    vpxorq      zmm2, zmm2, zmm3		; C·H^m: A = X + C
-    vpxorq      xmm3, xmm3, xmm3		; C·H^m: X counts once
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 832]		; C·H^m: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^m: A0·A1
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^m: A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 832]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm8, zmm5, zmm5, 0x10		; C·H^m: U0·U1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm0		; C·H^i: C
-    vpxorq      zmm6, zmm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 832]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: A0·A1
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpxorq      zmm6, zmm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm5		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm6		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm7		; C·H^i: HI += it
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     cmp         rcx, 0x40
     jae         .block
 .after_block:
@@ -695,94 +695,94 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
 .rest:
     lea         rax, [rel ghash_avx512_winograd_clmul1_x48_zen4_bytes]
     sub         rax, rcx
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm5, zmm5, xmm6, 0x02		; with them
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
-    movzx       r9d, byte [rdx]			; byte 0
-    movzx       edx, byte [rdx + r8]		; byte n >> 1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, rcx
     vmovq       xmm6, r9
-    mov         r9d, 0x00			; no byte stays
-    mov         ecx, 0x00			; no byte stays
+    mov         r9d, 0x00                           ; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vmovq       xmm7, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vpslldq     xmm7, xmm7, 0x01
     vporq       xmm6, xmm6, xmm7
     vporq       xmm5, xmm6, xmm5
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vmovdqu64   ymm6, [rdx]			; whole blocks
-    vpshufb     xmm5, xmm5, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm6, zmm6, [rdx + 32], 0x02	; and the third
-    vinserti64x2 zmm5, zmm6, xmm5, 0x03		; with them
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vmovdqu64   ymm6, [rdx]                         ; whole blocks
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, [rdx + 32], 0x02       ; and the third
+    vinserti64x2 zmm5, zmm6, xmm5, 0x03             ; with them
 .last_done:
-    vpshufb     zmm5, zmm5, zmm0		; C
-    vpxorq      zmm3, zmm5, zmm3		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm3, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm3, [rdi + 832]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm3		; C·H^i: S += it
-    vpxorq      zmm4, zmm4, zmm5		; C·H^i: LO += it
-    vpxorq      zmm8, zmm8, zmm6		; C·H^i: HI += it
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm3, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm3, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: S += it
+    vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm3, zmm4, zmm2		; reduce: LO += S
-    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm2, zmm3, 0x96		; reduce: + HI
-    vpxorq      zmm2, zmm4, zmm8		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm3, ymm2, ymm3		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm3, 0x01		; reduce: upper lanes
-    vpternlogq  xmm3, xmm2, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      zmm3, zmm4, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

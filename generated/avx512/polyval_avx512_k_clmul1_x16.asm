@@ -52,106 +52,106 @@ global polyval_avx512_k_clmul1_x16_init:function (polyval_avx512_k_clmul1_x16_in
 align 32
 polyval_avx512_k_clmul1_x16_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 256], zmm0		; zeros
-    vmovdqu64   [rdi + 576], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H
-    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x00		; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm1, xmm2, xmm1		; B_2 = B_1·B_1: LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00		; B_3 = B_2·B_1: A0·K0
-    vpclmulqdq  xmm5, xmm1, xmm2, 0x10		; B_3 = B_2·B_1: A0·K1
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_3 = B_2·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm1, xmm0, 0x11		; B_3 = B_2·B_1: A1·B1
-    vpxorq      xmm2, xmm3, xmm2		; B_3 = B_2·B_1: LO += it
-    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; B_3 = B_2·B_1: + HI
-    vpxorq      xmm2, xmm3, xmm5		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm4, xmm1, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4		; B_4 = B_2·B_2: fold B
-    vpclmulqdq  xmm4, xmm1, xmm3, 0x00		; B_4 = B_2·B_2: A0·K0
-    vpclmulqdq  xmm6, xmm1, xmm3, 0x10		; B_4 = B_2·B_2: A0·K1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x01		; B_4 = B_2·B_2: A1·B0
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x11		; B_4 = B_2·B_2: A1·B1
-    vpxorq      xmm3, xmm4, xmm3		; B_4 = B_2·B_2: LO += it
-    vpclmulqdq  xmm4, xmm3, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm6, xmm5, xmm3, 0x96		; B_4 = B_2·B_2: + HI
-    vpxorq      xmm3, xmm4, xmm6		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm2, zmm3, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm2, xmm1, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e		; (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2		; fold B
-    vmovdqu64   [rdi + 192], zmm0		; B
-    vmovdqu64   [rdi + 512], zmm1		; K
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_2 = V_1·B_4: fold B
-    vpclmulqdq  zmm3, zmm0, zmm2, 0x00		; V_2 = V_1·B_4: A0·K0
-    vpclmulqdq  zmm5, zmm0, zmm2, 0x10		; V_2 = V_1·B_4: A0·K1
-    vpclmulqdq  zmm4, zmm0, zmm1, 0x01		; V_2 = V_1·B_4: A1·B0
-    vpclmulqdq  zmm0, zmm0, zmm1, 0x11		; V_2 = V_1·B_4: A1·B1
-    vpxorq      zmm3, zmm3, zmm4		; V_2 = V_1·B_4: LO += it
-    vpclmulqdq  zmm4, zmm3, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm5, zmm0, zmm3, 0x96		; V_2 = V_1·B_4: + HI
-    vpxorq      zmm0, zmm4, zmm5		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm3, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm4, zmm0, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm3, zmm4		; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi + 128], zmm0		; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 448], zmm3		; V_2 = V_1·B_4: K
-    vpclmulqdq  zmm3, zmm0, zmm2, 0x00		; V_3 = V_2·B_4: A0·K0
-    vpclmulqdq  zmm4, zmm0, zmm2, 0x10		; V_3 = V_2·B_4: A0·K1
-    vpclmulqdq  zmm2, zmm0, zmm1, 0x01		; V_3 = V_2·B_4: A1·B0
-    vpclmulqdq  zmm1, zmm0, zmm1, 0x11		; V_3 = V_2·B_4: A1·B1
-    vpxorq      zmm2, zmm3, zmm2		; V_3 = V_2·B_4: LO += it
-    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm4, zmm1, zmm2, 0x96		; V_3 = V_2·B_4: + HI
-    vpxorq      zmm1, zmm3, zmm4		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e		; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_3 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 64], zmm1		; V_3 = V_2·B_4: B
-    vmovdqu64   [rdi + 384], zmm2		; V_3 = V_2·B_4: K
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm1, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_4 = V_2·B_8: fold B
-    vpclmulqdq  zmm3, zmm0, zmm2, 0x00		; V_4 = V_2·B_8: A0·K0
-    vpclmulqdq  zmm4, zmm0, zmm2, 0x10		; V_4 = V_2·B_8: A0·K1
-    vpclmulqdq  zmm2, zmm0, zmm1, 0x01		; V_4 = V_2·B_8: A1·B0
-    vpclmulqdq  zmm0, zmm0, zmm1, 0x11		; V_4 = V_2·B_8: A1·B1
-    vpxorq      zmm1, zmm3, zmm2		; V_4 = V_2·B_8: LO += it
-    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm4, zmm0, zmm1, 0x96		; V_4 = V_2·B_8: + HI
-    vpxorq      zmm0, zmm2, zmm4		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2		; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi], zmm0			; V_4 = V_2·B_8: B
-    vmovdqu64   [rdi + 320], zmm1		; V_4 = V_2·B_8: K
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_8
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 256], zmm0                   ; zeros
+    vmovdqu64   [rdi + 576], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H
+    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_3 = B_2·B_1: A0·K0
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_3 = B_2·B_1: A0·K1
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_3 = B_2·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm0, 0x11              ; B_3 = B_2·B_1: A1·B1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_3 = B_2·B_1: LO += it
+    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_3 = B_2·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpclmulqdq  xmm4, xmm1, xmm3, 0x00              ; B_4 = B_2·B_2: A0·K0
+    vpclmulqdq  xmm6, xmm1, xmm3, 0x10              ; B_4 = B_2·B_2: A0·K1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x01              ; B_4 = B_2·B_2: A1·B0
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_4 = B_2·B_2: A1·B1
+    vpxorq      xmm3, xmm4, xmm3                    ; B_4 = B_2·B_2: LO += it
+    vpclmulqdq  xmm4, xmm3, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm6, xmm5, xmm3, 0x96              ; B_4 = B_2·B_2: + HI
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; fold B
+    vmovdqu64   [rdi + 192], zmm0                   ; B
+    vmovdqu64   [rdi + 512], zmm1                   ; K
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm3, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: fold B
+    vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; V_2 = V_1·B_4: A0·K0
+    vpclmulqdq  zmm5, zmm0, zmm2, 0x10              ; V_2 = V_1·B_4: A0·K1
+    vpclmulqdq  zmm4, zmm0, zmm1, 0x01              ; V_2 = V_1·B_4: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm1, 0x11              ; V_2 = V_1·B_4: A1·B1
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: LO += it
+    vpclmulqdq  zmm4, zmm3, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm5, zmm0, zmm3, 0x96              ; V_2 = V_1·B_4: + HI
+    vpxorq      zmm0, zmm4, zmm5                    ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm3, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm4, zmm0, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
+    vmovdqu64   [rdi + 128], zmm0                   ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 448], zmm3                   ; V_2 = V_1·B_4: K
+    vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; V_3 = V_2·B_4: A0·K0
+    vpclmulqdq  zmm4, zmm0, zmm2, 0x10              ; V_3 = V_2·B_4: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
+    vpclmulqdq  zmm1, zmm0, zmm1, 0x11              ; V_3 = V_2·B_4: A1·B1
+    vpxorq      zmm2, zmm3, zmm2                    ; V_3 = V_2·B_4: LO += it
+    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; V_3 = V_2·B_4: + HI
+    vpxorq      zmm1, zmm3, zmm4                    ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm3, zmm1, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_3 = V_2·B_4: fold B
+    vmovdqu64   [rdi + 64], zmm1                    ; V_3 = V_2·B_4: B
+    vmovdqu64   [rdi + 384], zmm2                   ; V_3 = V_2·B_4: K
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm3, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    vpclmulqdq  zmm3, zmm0, zmm2, 0x00              ; V_4 = V_2·B_8: A0·K0
+    vpclmulqdq  zmm4, zmm0, zmm2, 0x10              ; V_4 = V_2·B_8: A0·K1
+    vpclmulqdq  zmm2, zmm0, zmm1, 0x01              ; V_4 = V_2·B_8: A1·B0
+    vpclmulqdq  zmm0, zmm0, zmm1, 0x11              ; V_4 = V_2·B_8: A1·B1
+    vpxorq      zmm1, zmm3, zmm2                    ; V_4 = V_2·B_8: LO += it
+    vpclmulqdq  zmm2, zmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm4, zmm0, zmm1, 0x96              ; V_4 = V_2·B_8: + HI
+    vpxorq      zmm0, zmm2, zmm4                    ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: fold B
+    vmovdqu64   [rdi], zmm0                         ; V_4 = V_2·B_8: B
+    vmovdqu64   [rdi + 320], zmm1                   ; V_4 = V_2·B_8: K
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_8
 .end:
 
 ; void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16])
@@ -162,19 +162,19 @@ global polyval_avx512_k_clmul1_x16_mul:function (polyval_avx512_k_clmul1_x16_mul
 align 32
 polyval_avx512_k_clmul1_x16_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X
+    vmovdqu64   xmm0, [rsi]                         ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu64   [rsi], xmm0			; X
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -186,7 +186,7 @@ global polyval_avx512_k_clmul1_x16_update:function (polyval_avx512_k_clmul1_x16_
 align 32
 polyval_avx512_k_clmul1_x16_update:
     endbr64
-    vmovdqu64   xmm2, [rsi]			; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
@@ -197,142 +197,142 @@ polyval_avx512_k_clmul1_x16_update:
     jae         .few_longest
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
-    vmovdqu64   [rsi], xmm0			; X
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 560], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 560], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q]	; fold_q
+    vmovdqu64   zmm0, [rel polyval_avx512_k_clmul1_x16_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm1, [rdx + 128]		; C3·H^2: C
-    vpclmulqdq  zmm12, zmm1, [rdi + 448], 0x00	; C3·H^2: A0·K0
-    vpclmulqdq  zmm13, zmm1, [rdi + 448], 0x10	; C3·H^2: A0·K1
-    vpclmulqdq  zmm3, zmm1, [rdi + 128], 0x01	; C3·H^2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi + 128], 0x11	; C3·H^2: A1·B1
-    vmovdqu64   zmm4, [rdx + 192]		; C4·H^1: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x00	; C4·H^1: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10	; C4·H^1: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01	; C4·H^1: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11	; C4·H^1: A1·B1
-    vmovdqu64   zmm8, [rdx + 64]		; C2·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 384], 0x00	; C2·H^3: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 384], 0x10	; C2·H^3: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01	; C2·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11	; C2·H^3: A1·B1
-    vpternlogq  zmm12, zmm3, zmm5, 0x96		; C2·H^3: LO += it
-    vpternlogq  zmm13, zmm1, zmm6, 0x96		; C2·H^3: HI += it
-    vmovdqu64   zmm1, [rdx]			; C1·H^4: C
-    vpxorq      zmm1, zmm1, zmm2		; C1·H^4: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00	; C1·H^4: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10	; C1·H^4: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdi], 0x01		; C1·H^4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11		; C1·H^4: A1·B1
-    vpternlogq  zmm12, zmm7, zmm9, 0x96		; C1·H^4: LO += it
-    vpternlogq  zmm13, zmm4, zmm10, 0x96	; C1·H^4: HI += it
-    vpternlogq  zmm12, zmm11, zmm2, 0x96	; C1·H^4: LO += it
-    vpternlogq  zmm13, zmm8, zmm3, 0x96		; C1·H^4: HI += it
-    vpxorq      zmm2, zmm12, zmm5		; C1·H^4: LO += it
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10		; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm13, zmm1, zmm2, 0x96		; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm13		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
-    add         rdx, 256			; next group
+    vmovdqu64   zmm1, [rdx + 128]                   ; C3·H^2: C
+    vpclmulqdq  zmm12, zmm1, [rdi + 448], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  zmm13, zmm1, [rdi + 448], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  zmm3, zmm1, [rdi + 128], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi + 128], 0x11       ; C3·H^2: A1·B1
+    vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^1: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 512], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^1: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C4·H^1: A1·B1
+    vmovdqu64   zmm8, [rdx + 64]                    ; C2·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 384], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 384], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 64], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^3: A1·B1
+    vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  zmm13, zmm1, zmm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   zmm1, [rdx]                         ; C1·H^4: C
+    vpxorq      zmm1, zmm1, zmm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  zmm2, zmm1, [rdi + 320], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rdi + 320], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdi], 0x01             ; C1·H^4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  zmm12, zmm11, zmm2, 0x96            ; C1·H^4: LO += it
+    vpternlogq  zmm13, zmm8, zmm3, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm2, zmm12, zmm5                   ; C1·H^4: LO += it
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm13, zmm1, zmm2, 0x96             ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     jmp         .rest
 .first:
-    vmovdqu64   zmm0, [rdx]			; C·H^m: C
-    vpxorq      zmm0, zmm0, zmm2		; C·H^m: A = X + C
-    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00	; C·H^m: A0·K0
-    vpclmulqdq  zmm2, zmm0, [rdi + 320], 0x10	; C·H^m: A0·K1
-    vpclmulqdq  zmm3, zmm0, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11		; C·H^m: A1·B1
-    vpxorq      zmm5, zmm1, zmm3		; C·H^m: LO += it
-    vpxorq      zmm6, zmm2, zmm0		; C·H^m: HI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm0, [rdx]                         ; C·H^m: C
+    vpxorq      zmm0, zmm0, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdi + 320], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm5, zmm1, zmm3                    ; C·H^m: LO += it
+    vpxorq      zmm6, zmm2, zmm0                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm0, [rdx]			; C·H^i: C
-    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdi + 320], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  zmm5, zmm1, zmm4, 0x96		; C·H^i: LO += it
-    vpternlogq  zmm6, zmm3, zmm0, 0x96		; C·H^i: HI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm0, [rdx]                         ; C·H^i: C
+    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdi + 320], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm3, zmm0, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
@@ -342,88 +342,88 @@ polyval_avx512_k_clmul1_x16_update:
 .rest:
     lea         rax, [rel polyval_avx512_k_clmul1_x16_bytes]
     sub         rax, rcx
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x31
     jae         .last_longest
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm0, [rdx]			; whole blocks
-    vmovdqu64   xmm1, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm0, zmm0, xmm1, 0x02		; with them
+    vmovdqu64   ymm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm0, [rdx]			; whole blocks
-    vmovdqu64   xmm1, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm0, ymm0, xmm1, 0x01		; with them
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm0, [rdx]			; whole blocks
-    vinserti64x2 zmm0, zmm0, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm1, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm0, zmm0, xmm1, 0x03		; with them
+    vmovdqu64   ymm0, [rdx]                         ; whole blocks
+    vinserti64x2 zmm0, zmm0, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x03             ; with them
 .last_done:
-    vpxorq      zmm0, zmm0, zmm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  zmm2, zmm0, [rdi + 320], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  zmm3, zmm0, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  zmm5, zmm1, zmm3, 0x96		; C·H^i: LO += it
-    vpternlogq  zmm6, zmm2, zmm0, 0x96		; C·H^i: HI += it
+    vpxorq      zmm0, zmm0, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm1, zmm0, [rdi + 320], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdi + 320], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm5, zmm1, zmm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm6, zmm2, zmm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm1, zmm5, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm6, zmm0, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm0, ymm1, ymm0		; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm0, xmm1		; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_k_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm6, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vmovdqu64   [rsi], xmm2			; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -52,214 +52,214 @@ global polyval_avx512_winograd_clmul1_x16_init:function (polyval_avx512_winograd
 align 32
 polyval_avx512_winograd_clmul1_x16_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 256], zmm0		; zeros
-    vmovdqu64   [rdi + 576], zmm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H
-    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm5, xmm4, xmm3, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm1, xmm5, xmm2, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm2, xmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_3 = B_2·B_1: B0·Q'
-    vpshufd     xmm3, xmm0, 0x4e		; B_3 = B_2·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_3 = B_2·B_1: fold B
-    vpunpcklqdq xmm3, xmm0, xmm2		; B_3 = B_2·B_1: C1
-    vpunpckhqdq xmm2, xmm0, xmm2		; B_3 = B_2·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm1, xmm3		; B_3 = B_2·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_3 = B_2·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_3 = B_2·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_3 = B_2·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_3 = B_2·B_1: U0·U1
-    vpxorq      xmm2, xmm3, xmm5		; B_3 = B_2·B_1: LO += S
-    vpternlogq  xmm6, xmm5, xmm4, 0x96		; B_3 = B_2·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_3 = B_2·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_3 = B_2·B_1: (LO1, LO0)
-    vpternlogq  xmm2, xmm6, xmm3, 0x96		; B_3 = B_2·B_1: RES = fold(LO) + HI
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_4 = B_2·B_2: B0·Q'
-    vpshufd     xmm4, xmm1, 0x4e		; B_4 = B_2·B_2: (B1, B0)
-    vpxorq      xmm3, xmm3, xmm4		; B_4 = B_2·B_2: fold B
-    vpunpcklqdq xmm4, xmm1, xmm3		; B_4 = B_2·B_2: C1
-    vpunpckhqdq xmm3, xmm1, xmm3		; B_4 = B_2·B_2: C2
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  xmm6, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  xmm7, xmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm5, xmm5, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm5, xmm6, xmm7, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vpxorq      xmm4, xmm1, xmm4		; B_4 = B_2·B_2: T = A + C1
-    vpxorq      xmm3, xmm1, xmm3		; B_4 = B_2·B_2: U = A + C2
-    vpclmulqdq  xmm6, xmm1, xmm1, 0x10		; B_4 = B_2·B_2: A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10		; B_4 = B_2·B_2: T0·T1
-    vpclmulqdq  xmm7, xmm3, xmm3, 0x10		; B_4 = B_2·B_2: U0·U1
-    vpxorq      xmm3, xmm4, xmm6		; B_4 = B_2·B_2: LO += S
-    vpternlogq  xmm7, xmm6, xmm5, 0x96		; B_4 = B_2·B_2: HI minus the key terms
-    vpclmulqdq  xmm4, xmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B_4 = B_2·B_2: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_4 = B_2·B_2: (LO1, LO0)
-    vpternlogq  xmm3, xmm7, xmm4, 0x96		; B_4 = B_2·B_2: RES = fold(LO) + HI
-    vinserti64x2 zmm2, zmm3, xmm2, 0x01		; lane 1: B_3
-    vinserti64x2 zmm1, zmm2, xmm1, 0x02		; lane 2: B_2
-    vinserti64x2 zmm0, zmm1, xmm0, 0x03		; lane 3: B_1
-    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; B0·Q'
-    vpshufd     zmm2, zmm0, 0x4e		; (B1, B0)
-    vpxorq      zmm1, zmm1, zmm2		; fold B
-    vpunpcklqdq zmm2, zmm0, zmm1		; C1
-    vpunpckhqdq zmm1, zmm0, zmm1		; C2
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm1, zmm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; (LO1, LO0)
-    vpternlogq  zmm3, zmm4, zmm5, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], zmm2		; C1
-    vmovdqu64   [rdi + 512], zmm1		; C2
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 256], zmm0                   ; zeros
+    vmovdqu64   [rdi + 576], zmm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H
+    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm2, xmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_3 = B_2·B_1: B0·Q'
+    vpshufd     xmm3, xmm0, 0x4e                    ; B_3 = B_2·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_3 = B_2·B_1: fold B
+    vpunpcklqdq xmm3, xmm0, xmm2                    ; B_3 = B_2·B_1: C1
+    vpunpckhqdq xmm2, xmm0, xmm2                    ; B_3 = B_2·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpxorq      xmm3, xmm1, xmm3                    ; B_3 = B_2·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_3 = B_2·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_3 = B_2·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_3 = B_2·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_3 = B_2·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_3 = B_2·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_3 = B_2·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_3 = B_2·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_3 = B_2·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_3 = B_2·B_1: RES = fold(LO) + HI
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_4 = B_2·B_2: B0·Q'
+    vpshufd     xmm4, xmm1, 0x4e                    ; B_4 = B_2·B_2: (B1, B0)
+    vpxorq      xmm3, xmm3, xmm4                    ; B_4 = B_2·B_2: fold B
+    vpunpcklqdq xmm4, xmm1, xmm3                    ; B_4 = B_2·B_2: C1
+    vpunpckhqdq xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: C2
+    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  xmm6, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  xmm7, xmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm5, xmm6, xmm7, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vpxorq      xmm4, xmm1, xmm4                    ; B_4 = B_2·B_2: T = A + C1
+    vpxorq      xmm3, xmm1, xmm3                    ; B_4 = B_2·B_2: U = A + C2
+    vpclmulqdq  xmm6, xmm1, xmm1, 0x10              ; B_4 = B_2·B_2: A0·A1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; B_4 = B_2·B_2: T0·T1
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; B_4 = B_2·B_2: U0·U1
+    vpxorq      xmm3, xmm4, xmm6                    ; B_4 = B_2·B_2: LO += S
+    vpternlogq  xmm7, xmm6, xmm5, 0x96              ; B_4 = B_2·B_2: HI minus the key terms
+    vpclmulqdq  xmm4, xmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B_4 = B_2·B_2: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_4 = B_2·B_2: (LO1, LO0)
+    vpternlogq  xmm3, xmm7, xmm4, 0x96              ; B_4 = B_2·B_2: RES = fold(LO) + HI
+    vinserti64x2 zmm2, zmm3, xmm2, 0x01             ; lane 1: B_3
+    vinserti64x2 zmm1, zmm2, xmm1, 0x02             ; lane 2: B_2
+    vinserti64x2 zmm0, zmm1, xmm0, 0x03             ; lane 3: B_1
+    vpclmulqdq  zmm1, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; B0·Q'
+    vpshufd     zmm2, zmm0, 0x4e                    ; (B1, B0)
+    vpxorq      zmm1, zmm1, zmm2                    ; fold B
+    vpunpcklqdq zmm2, zmm0, zmm1                    ; C1
+    vpunpckhqdq zmm1, zmm0, zmm1                    ; C2
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm1, zmm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  zmm3, zmm4, zmm5, 0x96              ; RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], zmm2                   ; C1
+    vmovdqu64   [rdi + 512], zmm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     zmm1, zmm1, zmm3, 0x02
-    vpxorq      zmm1, zmm3, zmm1		; terms of lower powers
+    vpxorq      zmm1, zmm3, zmm1                    ; terms of lower powers
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm1, 0x04
-    vpxorq      zmm1, zmm1, zmm2		; terms of lower powers
+    vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
     vmovdqa64   zmm2, zmm1
-    vshufi64x2  zmm1, zmm2, zmm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 832], zmm2		; R
-    vshufi64x2  zmm2, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: in every lane
-    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm4, zmm2, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm3, zmm3, zmm4		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm4, zmm2, zmm3		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm2, zmm2, zmm3		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm3, zmm5, zmm6, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpxorq      zmm5, zmm0, zmm4		; V_2 = V_1·B_4: T = A + C1
-    vpxorq      zmm6, zmm0, zmm2		; V_2 = V_1·B_4: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10		; V_2 = V_1·B_4: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; V_2 = V_1·B_4: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: U0·U1
-    vpxorq      zmm5, zmm5, zmm0		; V_2 = V_1·B_4: LO += S
-    vpternlogq  zmm6, zmm0, zmm3, 0x96		; V_2 = V_1·B_4: HI minus the key terms
-    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm5, zmm5, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm5, zmm6, zmm0, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: B0·Q'
-    vpshufd     zmm6, zmm5, 0x4e		; V_2 = V_1·B_4: (B1, B0)
-    vpxorq      zmm0, zmm0, zmm6		; V_2 = V_1·B_4: fold B
-    vpunpcklqdq zmm6, zmm5, zmm0		; V_2 = V_1·B_4: C1
-    vpunpckhqdq zmm0, zmm5, zmm0		; V_2 = V_1·B_4: C2
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10		; V_2 = V_1·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm8, zmm0, zmm0, 0x10		; V_2 = V_1·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm9, zmm7, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_2 = V_1·B_4: LO0·Q'
-    vpshufd     zmm7, zmm7, 0x4e		; V_2 = V_1·B_4: (LO1, LO0)
-    vpternlogq  zmm7, zmm8, zmm9, 0x96		; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], zmm6		; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 448], zmm0		; V_2 = V_1·B_4: C2
+    vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 832], zmm2                   ; R
+    vshufi64x2  zmm2, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: in every lane
+    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm4, zmm2, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm4, zmm2, zmm3                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm2, zmm2, zmm3                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm3, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm3, zmm5, zmm6, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpxorq      zmm5, zmm0, zmm4                    ; V_2 = V_1·B_4: T = A + C1
+    vpxorq      zmm6, zmm0, zmm2                    ; V_2 = V_1·B_4: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; V_2 = V_1·B_4: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: U0·U1
+    vpxorq      zmm5, zmm5, zmm0                    ; V_2 = V_1·B_4: LO += S
+    vpternlogq  zmm6, zmm0, zmm3, 0x96              ; V_2 = V_1·B_4: HI minus the key terms
+    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm5, zmm6, zmm0, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm5, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: B0·Q'
+    vpshufd     zmm6, zmm5, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
+    vpxorq      zmm0, zmm0, zmm6                    ; V_2 = V_1·B_4: fold B
+    vpunpcklqdq zmm6, zmm5, zmm0                    ; V_2 = V_1·B_4: C1
+    vpunpckhqdq zmm0, zmm5, zmm0                    ; V_2 = V_1·B_4: C2
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; V_2 = V_1·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm8, zmm0, zmm0, 0x10              ; V_2 = V_1·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm9, zmm7, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_2 = V_1·B_4: LO0·Q'
+    vpshufd     zmm7, zmm7, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
+    vpternlogq  zmm7, zmm8, zmm9, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], zmm6                   ; V_2 = V_1·B_4: C1
+    vmovdqu64   [rdi + 448], zmm0                   ; V_2 = V_1·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm7, 0x02		; V_2 = V_1·B_4
-    vpxorq      zmm6, zmm7, zmm0		; V_2 = V_1·B_4: terms of lower powers
+    valignq     zmm0, zmm0, zmm7, 0x02              ; V_2 = V_1·B_4
+    vpxorq      zmm6, zmm7, zmm0                    ; V_2 = V_1·B_4: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm6, 0x04		; V_2 = V_1·B_4
-    vpternlogq  zmm6, zmm0, zmm1, 0x96		; V_2 = V_1·B_4: R_i
-    vmovdqa64   zmm1, zmm6			; V_2 = V_1·B_4
-    vmovdqa64   zmm0, zmm1			; V_2 = V_1·B_4
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_2 = V_1·B_4: R of the highest power
-    vmovdqu64   [rdi + 768], zmm0		; V_2 = V_1·B_4: R
-    vpxorq      zmm0, zmm5, zmm4		; V_3 = V_2·B_4: T = A + C1
-    vpxorq      zmm2, zmm5, zmm2		; V_3 = V_2·B_4: U = A + C2
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; V_3 = V_2·B_4: A0·A1
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10		; V_3 = V_2·B_4: T0·T1
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; V_3 = V_2·B_4: U0·U1
-    vpxorq      zmm0, zmm0, zmm4		; V_3 = V_2·B_4: LO += S
-    vpternlogq  zmm2, zmm4, zmm3, 0x96		; V_3 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  zmm3, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm0, zmm2, zmm3, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_3 = V_2·B_4: B0·Q'
-    vpshufd     zmm3, zmm0, 0x4e		; V_3 = V_2·B_4: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_3 = V_2·B_4: fold B
-    vpunpcklqdq zmm3, zmm0, zmm2		; V_3 = V_2·B_4: C1
-    vpunpckhqdq zmm0, zmm0, zmm2		; V_3 = V_2·B_4: C2
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10		; V_3 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm0, zmm0, 0x10		; V_3 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_3 = V_2·B_4: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_3 = V_2·B_4: (LO1, LO0)
-    vpternlogq  zmm2, zmm4, zmm6, 0x96		; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 64], zmm3		; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 384], zmm0		; V_3 = V_2·B_4: C2
+    valignq     zmm0, zmm0, zmm6, 0x04              ; V_2 = V_1·B_4
+    vpternlogq  zmm6, zmm0, zmm1, 0x96              ; V_2 = V_1·B_4: R_i
+    vmovdqa64   zmm1, zmm6                          ; V_2 = V_1·B_4
+    vmovdqa64   zmm0, zmm1                          ; V_2 = V_1·B_4
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_2 = V_1·B_4: R of the highest power
+    vmovdqu64   [rdi + 768], zmm0                   ; V_2 = V_1·B_4: R
+    vpxorq      zmm0, zmm5, zmm4                    ; V_3 = V_2·B_4: T = A + C1
+    vpxorq      zmm2, zmm5, zmm2                    ; V_3 = V_2·B_4: U = A + C2
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; V_3 = V_2·B_4: A0·A1
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; V_3 = V_2·B_4: T0·T1
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; V_3 = V_2·B_4: U0·U1
+    vpxorq      zmm0, zmm0, zmm4                    ; V_3 = V_2·B_4: LO += S
+    vpternlogq  zmm2, zmm4, zmm3, 0x96              ; V_3 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  zmm3, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm0, zmm2, zmm3, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_3 = V_2·B_4: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_3 = V_2·B_4: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; V_3 = V_2·B_4: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; V_3 = V_2·B_4: C2
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_3 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_3 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_3 = V_2·B_4: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 64], zmm3                    ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 384], zmm0                   ; V_3 = V_2·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x02		; V_3 = V_2·B_4
-    vpxorq      zmm2, zmm2, zmm0		; V_3 = V_2·B_4: terms of lower powers
+    valignq     zmm0, zmm0, zmm2, 0x02              ; V_3 = V_2·B_4
+    vpxorq      zmm2, zmm2, zmm0                    ; V_3 = V_2·B_4: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x04		; V_3 = V_2·B_4
-    vpternlogq  zmm2, zmm0, zmm1, 0x96		; V_3 = V_2·B_4: R_i
-    vmovdqa64   zmm1, zmm2			; V_3 = V_2·B_4
-    vmovdqa64   zmm0, zmm1			; V_3 = V_2·B_4
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], zmm0		; V_3 = V_2·B_4: R
-    vshufi64x2  zmm0, zmm5, zmm5, 0x00		; V_4 = V_2·B_8: in every lane
-    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm0, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm3, zmm0, zmm2		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm0, zmm0, zmm2		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm6, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm2, zmm4, zmm6, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpxorq      zmm3, zmm5, zmm3		; V_4 = V_2·B_8: T = A + C1
-    vpxorq      zmm0, zmm5, zmm0		; V_4 = V_2·B_8: U = A + C2
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10		; V_4 = V_2·B_8: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: T0·T1
-    vpclmulqdq  zmm5, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: U0·U1
-    vpxorq      zmm0, zmm3, zmm4		; V_4 = V_2·B_8: LO += S
-    vpternlogq  zmm5, zmm4, zmm2, 0x96		; V_4 = V_2·B_8: HI minus the key terms
-    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm0, zmm5, zmm2, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: B0·Q'
-    vpshufd     zmm3, zmm0, 0x4e		; V_4 = V_2·B_8: (B1, B0)
-    vpxorq      zmm2, zmm2, zmm3		; V_4 = V_2·B_8: fold B
-    vpunpcklqdq zmm3, zmm0, zmm2		; V_4 = V_2·B_8: C1
-    vpunpckhqdq zmm0, zmm0, zmm2		; V_4 = V_2·B_8: C2
-    vpclmulqdq  zmm2, zmm3, zmm3, 0x10		; V_4 = V_2·B_8: C1[0]·C1[1]
-    vpclmulqdq  zmm4, zmm0, zmm0, 0x10		; V_4 = V_2·B_8: C2[0]·C2[1]
-    vpclmulqdq  zmm5, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; V_4 = V_2·B_8: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; V_4 = V_2·B_8: (LO1, LO0)
-    vpternlogq  zmm2, zmm4, zmm5, 0x96		; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vmovdqu64   [rdi], zmm3			; V_4 = V_2·B_8: C1
-    vmovdqu64   [rdi + 320], zmm0		; V_4 = V_2·B_8: C2
+    valignq     zmm0, zmm0, zmm2, 0x04              ; V_3 = V_2·B_4
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; V_3 = V_2·B_4: R_i
+    vmovdqa64   zmm1, zmm2                          ; V_3 = V_2·B_4
+    vmovdqa64   zmm0, zmm1                          ; V_3 = V_2·B_4
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_3 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], zmm0                   ; V_3 = V_2·B_4: R
+    vshufi64x2  zmm0, zmm5, zmm5, 0x00              ; V_4 = V_2·B_8: in every lane
+    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm6, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm2, zmm4, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm5, zmm3                    ; V_4 = V_2·B_8: T = A + C1
+    vpxorq      zmm0, zmm5, zmm0                    ; V_4 = V_2·B_8: U = A + C2
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; V_4 = V_2·B_8: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: T0·T1
+    vpclmulqdq  zmm5, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: U0·U1
+    vpxorq      zmm0, zmm3, zmm4                    ; V_4 = V_2·B_8: LO += S
+    vpternlogq  zmm5, zmm4, zmm2, 0x96              ; V_4 = V_2·B_8: HI minus the key terms
+    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm0, zmm5, zmm2, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: B0·Q'
+    vpshufd     zmm3, zmm0, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
+    vpunpcklqdq zmm3, zmm0, zmm2                    ; V_4 = V_2·B_8: C1
+    vpunpckhqdq zmm0, zmm0, zmm2                    ; V_4 = V_2·B_8: C2
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; V_4 = V_2·B_8: C1[0]·C1[1]
+    vpclmulqdq  zmm4, zmm0, zmm0, 0x10              ; V_4 = V_2·B_8: C2[0]·C2[1]
+    vpclmulqdq  zmm5, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; V_4 = V_2·B_8: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
+    vpternlogq  zmm2, zmm4, zmm5, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
+    vmovdqu64   [rdi], zmm3                         ; V_4 = V_2·B_8: C1
+    vmovdqu64   [rdi + 320], zmm0                   ; V_4 = V_2·B_8: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x02		; V_4 = V_2·B_8
-    vpxorq      zmm2, zmm2, zmm0		; V_4 = V_2·B_8: terms of lower powers
+    valignq     zmm0, zmm0, zmm2, 0x02              ; V_4 = V_2·B_8
+    vpxorq      zmm2, zmm2, zmm0                    ; V_4 = V_2·B_8: terms of lower powers
     vpxorq      xmm0, xmm0, xmm0
-    valignq     zmm0, zmm0, zmm2, 0x04		; V_4 = V_2·B_8
-    vpternlogq  zmm2, zmm0, zmm1, 0x96		; V_4 = V_2·B_8: R_i
-    vmovdqa64   zmm1, zmm2			; V_4 = V_2·B_8
-    vmovdqa64   zmm0, zmm1			; V_4 = V_2·B_8
-    vshufi64x2  zmm1, zmm0, zmm0, 0x00		; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 640], zmm0		; V_4 = V_2·B_8: R
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_8
+    valignq     zmm0, zmm0, zmm2, 0x04              ; V_4 = V_2·B_8
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; V_4 = V_2·B_8: R_i
+    vmovdqa64   zmm1, zmm2                          ; V_4 = V_2·B_8
+    vmovdqa64   zmm0, zmm1                          ; V_4 = V_2·B_8
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; V_4 = V_2·B_8: R of the highest power
+    vmovdqu64   [rdi + 640], zmm0                   ; V_4 = V_2·B_8: R
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_8
 .end:
 
 ; void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16])
@@ -270,20 +270,20 @@ global polyval_avx512_winograd_clmul1_x16_mul:function (polyval_avx512_winograd_
 align 32
 polyval_avx512_winograd_clmul1_x16_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X
+    vmovdqu64   xmm0, [rsi]                         ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm3			; X
+    vmovdqu64   [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -295,7 +295,7 @@ global polyval_avx512_winograd_clmul1_x16_update:function (polyval_avx512_winogr
 align 32
 polyval_avx512_winograd_clmul1_x16_update:
     endbr64
-    vmovdqu64   xmm2, [rsi]			; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
@@ -306,151 +306,151 @@ polyval_avx512_winograd_clmul1_x16_update:
     jae         .few_longest
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 560]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96	; minus the key terms
-    vmovdqu64   [rsi], xmm3			; X
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 880], 0x96       ; minus the key terms
+    vmovdqu64   [rsi], xmm3                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q]	; fold_q
+    vmovdqu64   zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm1, [rdx + 128]		; C3·H^2: C
-    vpxorq      zmm3, zmm1, [rdi + 128]		; C3·H^2: T = A + C1
-    vpxorq      zmm4, zmm1, [rdi + 448]		; C3·H^2: U = A + C2
-    vpclmulqdq  zmm10, zmm1, zmm1, 0x10		; C3·H^2: A0·A1
-    vpclmulqdq  zmm11, zmm3, zmm3, 0x10		; C3·H^2: T0·T1
-    vpclmulqdq  zmm12, zmm4, zmm4, 0x10		; C3·H^2: U0·U1
-    vmovdqu64   zmm1, [rdx + 192]		; C4·H^1: C
-    vpxorq      zmm3, zmm1, [rdi + 192]		; C4·H^1: T = A + C1
-    vpxorq      zmm4, zmm1, [rdi + 512]		; C4·H^1: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; C4·H^1: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10		; C4·H^1: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C4·H^1: U0·U1
-    vmovdqu64   zmm5, [rdx + 64]		; C2·H^3: C
-    vpxorq      zmm6, zmm5, [rdi + 64]		; C2·H^3: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 384]		; C2·H^3: U = A + C2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C2·H^3: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C2·H^3: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10		; C2·H^3: U0·U1
-    vmovdqu64   zmm8, [rdx]			; C1·H^4: C
-    vpxorq      zmm2, zmm8, zmm2		; C1·H^4: A = X + C
-    vpxorq      zmm8, zmm2, [rdi]		; C1·H^4: T = A + C1
-    vpxorq      zmm9, zmm2, [rdi + 320]		; C1·H^4: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C1·H^4: A0·A1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10		; C1·H^4: T0·T1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10		; C1·H^4: U0·U1
-    vpternlogq  zmm10, zmm1, zmm5, 0x96		; C1·H^4: S += it
-    vpternlogq  zmm11, zmm3, zmm6, 0x96		; C1·H^4: LO += it
-    vpternlogq  zmm12, zmm4, zmm7, 0x96		; C1·H^4: HI += it
-    vpxorq      zmm1, zmm10, zmm2		; C1·H^4: S += it
-    vpternlogq  zmm11, zmm8, zmm1, 0x96		; reduce: LO += S
-    vpternlogq  zmm12, zmm9, zmm1, 0x96		; reduce: HI += S
-    vpclmulqdq  zmm1, zmm11, zmm0, 0x10		; reduce: LO0·Q'
-    vpshufd     zmm2, zmm11, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm12, zmm1, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm2, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm2, ymm1		; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, [rdi + 640], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu64   zmm1, [rdx + 128]                   ; C3·H^2: C
+    vpxorq      zmm3, zmm1, [rdi + 128]             ; C3·H^2: T = A + C1
+    vpxorq      zmm4, zmm1, [rdi + 448]             ; C3·H^2: U = A + C2
+    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C3·H^2: A0·A1
+    vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C3·H^2: T0·T1
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C3·H^2: U0·U1
+    vmovdqu64   zmm1, [rdx + 192]                   ; C4·H^1: C
+    vpxorq      zmm3, zmm1, [rdi + 192]             ; C4·H^1: T = A + C1
+    vpxorq      zmm4, zmm1, [rdi + 512]             ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4·H^1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^1: U0·U1
+    vmovdqu64   zmm5, [rdx + 64]                    ; C2·H^3: C
+    vpxorq      zmm6, zmm5, [rdi + 64]              ; C2·H^3: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 384]             ; C2·H^3: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^3: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^3: U0·U1
+    vmovdqu64   zmm8, [rdx]                         ; C1·H^4: C
+    vpxorq      zmm2, zmm8, zmm2                    ; C1·H^4: A = X + C
+    vpxorq      zmm8, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm9, zmm2, [rdi + 320]             ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^4: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^4: U0·U1
+    vpternlogq  zmm10, zmm1, zmm5, 0x96             ; C1·H^4: S += it
+    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: LO += it
+    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
+    vpxorq      zmm1, zmm10, zmm2                   ; C1·H^4: S += it
+    vpternlogq  zmm11, zmm8, zmm1, 0x96             ; reduce: LO += S
+    vpternlogq  zmm12, zmm9, zmm1, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm11, zmm0, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm11, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm12, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, [rdi + 640], 0x96       ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm0, [rdi + 640]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm7, xmm7, xmm7
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   zmm1, [rdx]			; C·H^m: C
-    vpxorq      zmm1, zmm1, zmm2		; C·H^m: A = X + C
-    vpxorq      zmm2, zmm1, [rdi]		; C·H^m: T = A + C1
-    vpxorq      zmm4, zmm1, [rdi + 320]		; C·H^m: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  zmm3, zmm2, zmm2, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  zmm7, zmm4, zmm4, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpxorq      zmm2, zmm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm4, zmm1, [rdi + 320]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .after_block
 .block:
-    vmovdqu64   zmm4, [rdx]			; C·H^i: C
-    vpxorq      zmm5, zmm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 320]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm1, zmm1, zmm4		; C·H^i: S += it
-    vpxorq      zmm3, zmm3, zmm5		; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm6		; C·H^i: HI += it
-    add         rdi, 0x40			; the next powers
-    add         rdx, 0x40			; the next blocks
+    vmovdqu64   zmm4, [rdx]                         ; C·H^i: C
+    vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm7, zmm7, zmm6                    ; C·H^i: HI += it
+    add         rdi, 0x40                           ; the next powers
+    add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -458,92 +458,92 @@ polyval_avx512_winograd_clmul1_x16_update:
     sub         rax, rcx
     cmp         rcx, 0x31
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x21
     jb          .last_under_33
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 64]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x02		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
     jmp         .last_done
 .last_under_33:
     cmp         rcx, 0x11
     jb          .last_under_17
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
     jmp         .last_done
 .last_under_17:
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   ymm4, [rdx]			; whole blocks
-    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02	; and the third
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 80]		; those of the last block, zero-padded
-    vinserti64x2 zmm4, zmm4, xmm5, 0x03		; with them
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
 .last_done:
-    vpxorq      zmm2, zmm4, zmm2		; C·H^i: A = X + C; X counts once
-    vpxorq      zmm4, zmm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      zmm5, zmm2, [rdi + 320]		; C·H^i: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10		; C·H^i: U0·U1
-    vpxorq      zmm1, zmm1, zmm2		; C·H^i: S += it
-    vpxorq      zmm3, zmm3, zmm4		; C·H^i: LO += it
-    vpxorq      zmm7, zmm7, zmm5		; C·H^i: HI += it
+    vpxorq      zmm2, zmm4, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm4                    ; C·H^i: LO += it
+    vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm2, zmm3, zmm1		; reduce: LO += S
-    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  zmm7, zmm1, zmm2, 0x96		; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm7		; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm1, 0x01		; reduce: upper lanes
-    vpxorq      ymm2, ymm1, ymm2		; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; reduce: minus the key terms
+    vpxorq      zmm2, zmm3, zmm1                    ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm7, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm3, zmm7                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm2			; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

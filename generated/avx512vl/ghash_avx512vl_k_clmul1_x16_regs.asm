@@ -55,155 +55,155 @@ global ghash_avx512vl_k_clmul1_x16_regs_init:function (ghash_avx512vl_k_clmul1_x
 align 32
 ghash_avx512vl_k_clmul1_x16_regs_init:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 256], ymm1		; zeros
-    vmovdqu64   [rdi + 544], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; H
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 256], ymm1                   ; zeros
+    vmovdqu64   [rdi + 544], ymm1                   ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm3, xmm1, xmm2, 0x00		; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm5, xmm1, xmm2, 0x10		; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm2, xmm1, xmm1, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm2, xmm3, xmm2		; B_2 = B_1·B_1: LO += it
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm7, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm7, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm7, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vmovdqu64   [rdi + 224], ymm7		; B
-    vmovdqu64   [rdi + 512], ymm1		; K
-    vshufi64x2  ymm1, ymm7, ymm7, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm3, ymm7, ymm2, 0x00		; V_2 = V_1·B_2: A0·K0
-    vpclmulqdq  ymm6, ymm7, ymm2, 0x10		; V_2 = V_1·B_2: A0·K1
-    vpclmulqdq  ymm4, ymm7, ymm1, 0x01		; V_2 = V_1·B_2: A1·B0
-    vpclmulqdq  ymm5, ymm7, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: LO += it
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_2 = V_1·B_2: + HI
-    vpxorq      ymm5, ymm4, ymm6		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm5, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm5, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 192], ymm5		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 480], ymm3		; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm3, ymm5, ymm2, 0x00		; V_3 = V_2·B_2: A0·K0
-    vpclmulqdq  ymm4, ymm5, ymm2, 0x10		; V_3 = V_2·B_2: A0·K1
-    vpclmulqdq  ymm2, ymm5, ymm1, 0x01		; V_3 = V_2·B_2: A1·B0
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpxorq      ymm2, ymm3, ymm2		; V_3 = V_2·B_2: LO += it
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm1, ymm2, 0x96		; V_3 = V_2·B_2: + HI
-    vpxorq      ymm6, ymm3, ymm4		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm6, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm2, ymm6, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 160], ymm6		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 448], ymm1		; V_3 = V_2·B_2: K
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm3, ymm5, ymm2, 0x00		; V_4 = V_2·B_4: A0·K0
-    vpclmulqdq  ymm4, ymm5, ymm2, 0x10		; V_4 = V_2·B_4: A0·K1
-    vpclmulqdq  ymm2, ymm5, ymm1, 0x01		; V_4 = V_2·B_4: A1·B0
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpxorq      ymm2, ymm3, ymm2		; V_4 = V_2·B_4: LO += it
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm1, ymm2, 0x96		; V_4 = V_2·B_4: + HI
-    vpxorq      ymm4, ymm3, ymm4		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm2, ymm4, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 128], ymm4		; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 416], ymm1		; V_4 = V_2·B_4: K
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm3, xmm1, xmm2, 0x00              ; B_2 = B_1·B_1: A0·K0
+    vpclmulqdq  xmm5, xmm1, xmm2, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm2, xmm1, xmm1, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm7, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm7, ymm0, 0x10              ; B0·Q'
+    vpshufd     ymm2, ymm7, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu64   [rdi + 224], ymm7                   ; B
+    vmovdqu64   [rdi + 512], ymm1                   ; K
+    vshufi64x2  ymm1, ymm7, ymm7, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
+    vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_2 = V_1·B_2: A0·K0
+    vpclmulqdq  ymm6, ymm7, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
+    vpclmulqdq  ymm4, ymm7, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm5, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: LO += it
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm5, ymm4, ymm6                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 192], ymm5                   ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 480], ymm3                   ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
+    vpclmulqdq  ymm2, ymm5, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: LO += it
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm6, ymm3, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm6, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm2, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 160], ymm6                   ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 448], ymm1                   ; V_3 = V_2·B_2: K
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_4 = V_2·B_4: A0·K0
+    vpclmulqdq  ymm4, ymm5, ymm2, 0x10              ; V_4 = V_2·B_4: A0·K1
+    vpclmulqdq  ymm2, ymm5, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpxorq      ymm2, ymm3, ymm2                    ; V_4 = V_2·B_4: LO += it
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm4, ymm3, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm2, ymm4, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
+    vmovdqu64   [rdi + 128], ymm4                   ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 416], ymm1                   ; V_4 = V_2·B_4: K
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpclmulqdq  ymm3, ymm7, ymm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
-    vpclmulqdq  ymm9, ymm7, ymm2, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
-    vpclmulqdq  ymm8, ymm7, ymm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    vpclmulqdq  ymm7, ymm7, ymm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm8		; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm7, ymm3, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxorq      ymm7, ymm8, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm5, ymm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    vpclmulqdq  ymm9, ymm5, ymm2, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
-    vpclmulqdq  ymm8, ymm5, ymm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm8		; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm5, ymm3, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxorq      ymm5, ymm8, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm6, ymm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
-    vpclmulqdq  ymm9, ymm6, ymm2, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
-    vpclmulqdq  ymm8, ymm6, ymm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm8		; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm6, ymm3, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxorq      ymm6, ymm8, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm4, ymm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
-    vpclmulqdq  ymm9, ymm4, ymm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
-    vpclmulqdq  ymm8, ymm4, ymm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    vpclmulqdq  ymm4, ymm4, ymm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpxorq      ymm3, ymm3, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm9, ymm4, ymm3, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxorq      ymm4, ymm8, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm7, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm8, ymm7, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm8		; entries of V_(i+1): fold B
-    vmovdqu64   [rdi + 224], ymm7		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 512], ymm3		; entries of V_(i+1): K
-    vpclmulqdq  ymm3, ymm5, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm8, ymm5, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm8		; entries of V_(i+2): fold B
-    vmovdqu64   [rdi + 192], ymm5		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 480], ymm3		; entries of V_(i+2): K
-    vpclmulqdq  ymm3, ymm6, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm8, ymm6, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm8		; entries of V_(i+3): fold B
-    vmovdqu64   [rdi + 160], ymm6		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 448], ymm3		; entries of V_(i+3): K
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm8, ymm4, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxorq      ymm3, ymm3, ymm8		; entries of V_(i+4): fold B
-    vmovdqu64   [rdi + 128], ymm4		; entries of V_(i+4): B
-    vmovdqu64   [rdi + 416], ymm3		; entries of V_(i+4): K
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpclmulqdq  ymm3, ymm7, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    vpclmulqdq  ymm9, ymm7, ymm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm7, ymm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  ymm7, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm9, ymm7, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxorq      ymm7, ymm8, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm5, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    vpclmulqdq  ymm9, ymm5, ymm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm5, ymm1, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxorq      ymm5, ymm8, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm6, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
+    vpclmulqdq  ymm9, ymm6, ymm2, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm6, ymm1, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm9, ymm6, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxorq      ymm6, ymm8, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
+    vpclmulqdq  ymm9, ymm4, ymm2, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    vpclmulqdq  ymm8, ymm4, ymm1, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    vpclmulqdq  ymm4, ymm4, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm9, ymm4, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxorq      ymm4, ymm8, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm7, ymm0, 0x10              ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm8, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxorq      ymm3, ymm3, ymm8                    ; entries of V_(i+1): fold B
+    vmovdqu64   [rdi + 224], ymm7                   ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 512], ymm3                   ; entries of V_(i+1): K
+    vpclmulqdq  ymm3, ymm5, ymm0, 0x10              ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm8, ymm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm3, ymm3, ymm8                    ; entries of V_(i+2): fold B
+    vmovdqu64   [rdi + 192], ymm5                   ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 480], ymm3                   ; entries of V_(i+2): K
+    vpclmulqdq  ymm3, ymm6, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm8, ymm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm3, ymm3, ymm8                    ; entries of V_(i+3): fold B
+    vmovdqu64   [rdi + 160], ymm6                   ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 448], ymm3                   ; entries of V_(i+3): K
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm8, ymm4, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      ymm3, ymm3, ymm8                    ; entries of V_(i+4): fold B
+    vmovdqu64   [rdi + 128], ymm4                   ; entries of V_(i+4): B
+    vmovdqu64   [rdi + 416], ymm3                   ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -215,21 +215,21 @@ global ghash_avx512vl_k_clmul1_x16_regs_mul:function (ghash_avx512vl_k_clmul1_x1
 align 32
 ghash_avx512vl_k_clmul1_x16_regs_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 528], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 528], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 528], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 528], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -241,165 +241,165 @@ global ghash_avx512vl_k_clmul1_x16_regs_update:function (ghash_avx512vl_k_clmul1
 align 32
 ghash_avx512vl_k_clmul1_x16_regs_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_k_clmul1_x16_regs_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 528], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 528], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 528], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 528], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 240], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]	; byte_swap
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]	; fold_q
-    vmovdqu64   ymm3, [rdi]			; powers of register 0
-    vmovdqu64   ymm4, [rdi + 288]		; powers of register 0
-    vmovdqu64   ymm5, [rdi + 32]		; powers of register 1
-    vmovdqu64   ymm6, [rdi + 320]		; powers of register 1
-    vmovdqu64   ymm7, [rdi + 64]		; powers of register 2
-    vmovdqu64   ymm8, [rdi + 352]		; powers of register 2
-    vmovdqu64   ymm9, [rdi + 96]		; powers of register 3
-    vmovdqu64   ymm10, [rdi + 384]		; powers of register 3
-    vmovdqu64   ymm11, [rdi + 128]		; powers of register 4
-    vmovdqu64   ymm12, [rdi + 416]		; powers of register 4
-    vmovdqu64   ymm13, [rdi + 160]		; powers of register 5
-    vmovdqu64   ymm14, [rdi + 448]		; powers of register 5
-    vmovdqu64   ymm15, [rdi + 192]		; powers of register 6
-    vmovdqu64   ymm16, [rdi + 480]		; powers of register 6
-    vmovdqu64   ymm17, [rdi + 224]		; powers of register 7
-    vmovdqu64   ymm18, [rdi + 512]		; powers of register 7
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]  ; fold_q
+    vmovdqu64   ymm3, [rdi]                         ; powers of register 0
+    vmovdqu64   ymm4, [rdi + 288]                   ; powers of register 0
+    vmovdqu64   ymm5, [rdi + 32]                    ; powers of register 1
+    vmovdqu64   ymm6, [rdi + 320]                   ; powers of register 1
+    vmovdqu64   ymm7, [rdi + 64]                    ; powers of register 2
+    vmovdqu64   ymm8, [rdi + 352]                   ; powers of register 2
+    vmovdqu64   ymm9, [rdi + 96]                    ; powers of register 3
+    vmovdqu64   ymm10, [rdi + 384]                  ; powers of register 3
+    vmovdqu64   ymm11, [rdi + 128]                  ; powers of register 4
+    vmovdqu64   ymm12, [rdi + 416]                  ; powers of register 4
+    vmovdqu64   ymm13, [rdi + 160]                  ; powers of register 5
+    vmovdqu64   ymm14, [rdi + 448]                  ; powers of register 5
+    vmovdqu64   ymm15, [rdi + 192]                  ; powers of register 6
+    vmovdqu64   ymm16, [rdi + 480]                  ; powers of register 6
+    vmovdqu64   ymm17, [rdi + 224]                  ; powers of register 7
+    vmovdqu64   ymm18, [rdi + 512]                  ; powers of register 7
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   ymm19, [rdx + 64]		; C3·H^6: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0		; C3·H^6: C
-    vpclmulqdq  ymm29, ymm19, ymm8, 0x00	; C3·H^6: A0·K0
-    vpclmulqdq  ymm30, ymm19, ymm8, 0x10	; C3·H^6: A0·K1
-    vpclmulqdq  ymm20, ymm19, ymm7, 0x01	; C3·H^6: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm7, 0x11	; C3·H^6: A1·B1
-    vmovdqu64   ymm21, [rdx + 96]		; C4·H^5: C, bytes as in memory
-    vpshufb     ymm21, ymm21, ymm0		; C4·H^5: C
-    vpclmulqdq  ymm22, ymm21, ymm10, 0x00	; C4·H^5: A0·K0
-    vpclmulqdq  ymm23, ymm21, ymm10, 0x10	; C4·H^5: A0·K1
-    vpclmulqdq  ymm24, ymm21, ymm9, 0x01	; C4·H^5: A1·B0
-    vpclmulqdq  ymm21, ymm21, ymm9, 0x11	; C4·H^5: A1·B1
-    vmovdqu64   ymm25, [rdx + 128]		; C5·H^4: C, bytes as in memory
-    vpshufb     ymm25, ymm25, ymm0		; C5·H^4: C
-    vpclmulqdq  ymm26, ymm25, ymm12, 0x00	; C5·H^4: A0·K0
-    vpclmulqdq  ymm27, ymm25, ymm12, 0x10	; C5·H^4: A0·K1
-    vpclmulqdq  ymm28, ymm25, ymm11, 0x01	; C5·H^4: A1·B0
-    vpclmulqdq  ymm25, ymm25, ymm11, 0x11	; C5·H^4: A1·B1
-    vpternlogq  ymm29, ymm20, ymm22, 0x96	; C5·H^4: LO += it
-    vpternlogq  ymm30, ymm19, ymm23, 0x96	; C5·H^4: HI += it
-    vmovdqu64   ymm19, [rdx + 160]		; C6·H^3: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0		; C6·H^3: C
-    vpclmulqdq  ymm20, ymm19, ymm14, 0x00	; C6·H^3: A0·K0
-    vpclmulqdq  ymm22, ymm19, ymm14, 0x10	; C6·H^3: A0·K1
-    vpclmulqdq  ymm23, ymm19, ymm13, 0x01	; C6·H^3: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm13, 0x11	; C6·H^3: A1·B1
-    vpternlogq  ymm29, ymm24, ymm26, 0x96	; C6·H^3: LO += it
-    vpternlogq  ymm30, ymm21, ymm27, 0x96	; C6·H^3: HI += it
-    vmovdqu64   ymm21, [rdx + 192]		; C7·H^2: C, bytes as in memory
-    vpshufb     ymm21, ymm21, ymm0		; C7·H^2: C
-    vpclmulqdq  ymm24, ymm21, ymm16, 0x00	; C7·H^2: A0·K0
-    vpclmulqdq  ymm26, ymm21, ymm16, 0x10	; C7·H^2: A0·K1
-    vpclmulqdq  ymm27, ymm21, ymm15, 0x01	; C7·H^2: A1·B0
-    vpclmulqdq  ymm21, ymm21, ymm15, 0x11	; C7·H^2: A1·B1
-    vpternlogq  ymm29, ymm28, ymm20, 0x96	; C7·H^2: LO += it
-    vpternlogq  ymm30, ymm25, ymm22, 0x96	; C7·H^2: HI += it
-    vmovdqu64   ymm20, [rdx + 224]		; C8·H^1: C, bytes as in memory
-    vpshufb     ymm20, ymm20, ymm0		; C8·H^1: C
-    vpclmulqdq  ymm22, ymm20, ymm18, 0x00	; C8·H^1: A0·K0
-    vpclmulqdq  ymm25, ymm20, ymm18, 0x10	; C8·H^1: A0·K1
-    vpclmulqdq  ymm28, ymm20, ymm17, 0x01	; C8·H^1: A1·B0
-    vpclmulqdq  ymm20, ymm20, ymm17, 0x11	; C8·H^1: A1·B1
-    vpternlogq  ymm29, ymm23, ymm24, 0x96	; C8·H^1: LO += it
-    vpternlogq  ymm30, ymm19, ymm26, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm19, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm19, ymm19, ymm0		; C2·H^7: C
-    vpclmulqdq  ymm23, ymm19, ymm6, 0x00	; C2·H^7: A0·K0
-    vpclmulqdq  ymm24, ymm19, ymm6, 0x10	; C2·H^7: A0·K1
-    vpclmulqdq  ymm26, ymm19, ymm5, 0x01	; C2·H^7: A1·B0
-    vpclmulqdq  ymm19, ymm19, ymm5, 0x11	; C2·H^7: A1·B1
-    vpternlogq  ymm29, ymm27, ymm22, 0x96	; C2·H^7: LO += it
-    vpternlogq  ymm30, ymm21, ymm25, 0x96	; C2·H^7: HI += it
-    vmovdqu64   ymm21, [rdx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm21, ymm21, ymm0		; C1·H^8: C
-    vpxorq      ymm2, ymm21, ymm2		; C1·H^8: A = X + C
-    vpclmulqdq  ymm21, ymm2, ymm4, 0x00		; C1·H^8: A0·K0
-    vpclmulqdq  ymm22, ymm2, ymm4, 0x10		; C1·H^8: A0·K1
-    vpclmulqdq  ymm25, ymm2, ymm3, 0x01		; C1·H^8: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm3, 0x11		; C1·H^8: A1·B1
-    vpternlogq  ymm29, ymm28, ymm23, 0x96	; C1·H^8: LO += it
-    vpternlogq  ymm30, ymm20, ymm24, 0x96	; C1·H^8: HI += it
-    vpternlogq  ymm29, ymm26, ymm21, 0x96	; C1·H^8: LO += it
-    vpternlogq  ymm30, ymm19, ymm22, 0x96	; C1·H^8: HI += it
-    vpxorq      ymm19, ymm29, ymm25		; C1·H^8: LO += it
-    vpclmulqdq  ymm20, ymm19, ymm1, 0x10	; reduce: LO0·Q'
-    vpshufd     ymm19, ymm19, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm30, ymm2, ymm19, 0x96	; reduce: + HI
-    vpxorq      ymm2, ymm20, ymm30		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm19, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm19		; reduce: add up the lanes
-    add         rdx, 256			; next group
+    vmovdqu64   ymm19, [rdx + 64]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C3·H^6: C
+    vpclmulqdq  ymm29, ymm19, ymm8, 0x00            ; C3·H^6: A0·K0
+    vpclmulqdq  ymm30, ymm19, ymm8, 0x10            ; C3·H^6: A0·K1
+    vpclmulqdq  ymm20, ymm19, ymm7, 0x01            ; C3·H^6: A1·B0
+    vpclmulqdq  ymm19, ymm19, ymm7, 0x11            ; C3·H^6: A1·B1
+    vmovdqu64   ymm21, [rdx + 96]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C4·H^5: C
+    vpclmulqdq  ymm22, ymm21, ymm10, 0x00           ; C4·H^5: A0·K0
+    vpclmulqdq  ymm23, ymm21, ymm10, 0x10           ; C4·H^5: A0·K1
+    vpclmulqdq  ymm24, ymm21, ymm9, 0x01            ; C4·H^5: A1·B0
+    vpclmulqdq  ymm21, ymm21, ymm9, 0x11            ; C4·H^5: A1·B1
+    vmovdqu64   ymm25, [rdx + 128]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     ymm25, ymm25, ymm0                  ; C5·H^4: C
+    vpclmulqdq  ymm26, ymm25, ymm12, 0x00           ; C5·H^4: A0·K0
+    vpclmulqdq  ymm27, ymm25, ymm12, 0x10           ; C5·H^4: A0·K1
+    vpclmulqdq  ymm28, ymm25, ymm11, 0x01           ; C5·H^4: A1·B0
+    vpclmulqdq  ymm25, ymm25, ymm11, 0x11           ; C5·H^4: A1·B1
+    vpternlogq  ymm29, ymm20, ymm22, 0x96           ; C5·H^4: LO += it
+    vpternlogq  ymm30, ymm19, ymm23, 0x96           ; C5·H^4: HI += it
+    vmovdqu64   ymm19, [rdx + 160]                  ; C6·H^3: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C6·H^3: C
+    vpclmulqdq  ymm20, ymm19, ymm14, 0x00           ; C6·H^3: A0·K0
+    vpclmulqdq  ymm22, ymm19, ymm14, 0x10           ; C6·H^3: A0·K1
+    vpclmulqdq  ymm23, ymm19, ymm13, 0x01           ; C6·H^3: A1·B0
+    vpclmulqdq  ymm19, ymm19, ymm13, 0x11           ; C6·H^3: A1·B1
+    vpternlogq  ymm29, ymm24, ymm26, 0x96           ; C6·H^3: LO += it
+    vpternlogq  ymm30, ymm21, ymm27, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   ymm21, [rdx + 192]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C7·H^2: C
+    vpclmulqdq  ymm24, ymm21, ymm16, 0x00           ; C7·H^2: A0·K0
+    vpclmulqdq  ymm26, ymm21, ymm16, 0x10           ; C7·H^2: A0·K1
+    vpclmulqdq  ymm27, ymm21, ymm15, 0x01           ; C7·H^2: A1·B0
+    vpclmulqdq  ymm21, ymm21, ymm15, 0x11           ; C7·H^2: A1·B1
+    vpternlogq  ymm29, ymm28, ymm20, 0x96           ; C7·H^2: LO += it
+    vpternlogq  ymm30, ymm25, ymm22, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   ymm20, [rdx + 224]                  ; C8·H^1: C, bytes as in memory
+    vpshufb     ymm20, ymm20, ymm0                  ; C8·H^1: C
+    vpclmulqdq  ymm22, ymm20, ymm18, 0x00           ; C8·H^1: A0·K0
+    vpclmulqdq  ymm25, ymm20, ymm18, 0x10           ; C8·H^1: A0·K1
+    vpclmulqdq  ymm28, ymm20, ymm17, 0x01           ; C8·H^1: A1·B0
+    vpclmulqdq  ymm20, ymm20, ymm17, 0x11           ; C8·H^1: A1·B1
+    vpternlogq  ymm29, ymm23, ymm24, 0x96           ; C8·H^1: LO += it
+    vpternlogq  ymm30, ymm19, ymm26, 0x96           ; C8·H^1: HI += it
+    vmovdqu64   ymm19, [rdx + 32]                   ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm19, ymm19, ymm0                  ; C2·H^7: C
+    vpclmulqdq  ymm23, ymm19, ymm6, 0x00            ; C2·H^7: A0·K0
+    vpclmulqdq  ymm24, ymm19, ymm6, 0x10            ; C2·H^7: A0·K1
+    vpclmulqdq  ymm26, ymm19, ymm5, 0x01            ; C2·H^7: A1·B0
+    vpclmulqdq  ymm19, ymm19, ymm5, 0x11            ; C2·H^7: A1·B1
+    vpternlogq  ymm29, ymm27, ymm22, 0x96           ; C2·H^7: LO += it
+    vpternlogq  ymm30, ymm21, ymm25, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   ymm21, [rdx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm21, ymm21, ymm0                  ; C1·H^8: C
+    vpxorq      ymm2, ymm21, ymm2                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm21, ymm2, ymm4, 0x00             ; C1·H^8: A0·K0
+    vpclmulqdq  ymm22, ymm2, ymm4, 0x10             ; C1·H^8: A0·K1
+    vpclmulqdq  ymm25, ymm2, ymm3, 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; C1·H^8: A1·B1
+    vpternlogq  ymm29, ymm28, ymm23, 0x96           ; C1·H^8: LO += it
+    vpternlogq  ymm30, ymm20, ymm24, 0x96           ; C1·H^8: HI += it
+    vpternlogq  ymm29, ymm26, ymm21, 0x96           ; C1·H^8: LO += it
+    vpternlogq  ymm30, ymm19, ymm22, 0x96           ; C1·H^8: HI += it
+    vpxorq      ymm19, ymm29, ymm25                 ; C1·H^8: LO += it
+    vpclmulqdq  ymm20, ymm19, ymm1, 0x10            ; reduce: LO0·Q'
+    vpshufd     ymm19, ymm19, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  ymm30, ymm2, ymm19, 0x96            ; reduce: + HI
+    vpxorq      ymm2, ymm20, ymm30                  ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm19, ymm2, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm19                   ; reduce: add up the lanes
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
@@ -410,41 +410,41 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm7, xmm7, xmm7
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm1, ymm1, ymm0		; C·H^m: C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^m: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00	; C·H^m: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10	; C·H^m: A0·K1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpxorq      ymm6, ymm2, ymm4		; C·H^m: LO += it
-    vpxorq      ymm7, ymm3, ymm1		; C·H^m: HI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      ymm6, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxorq      ymm7, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   ymm1, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm1, ymm1, ymm0		; C·H^i: C
-    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm1, [rdi + 288], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm1, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  ymm6, ymm3, ymm5, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm1, 0x96		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm4, ymm1, [rdi + 288], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm4, ymm1, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -454,73 +454,73 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
 .rest:
     lea         rax, [rel ghash_avx512vl_k_clmul1_x16_regs_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm1, [rdx]			; whole blocks
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm1, [rdx]			; the first bytes
-    vmovq       xmm3, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 24]		; in their places
-    vporq       xmm1, xmm1, xmm3		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm1, [rdx]			; the first bytes
-    vmovd       xmm3, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 20]		; in their places
-    vporq       xmm1, xmm1, xmm3		; zero-padded
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm3, xmm3, 0x01
     vporq       xmm1, xmm1, xmm3
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm3, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm3, xmm3, 0x02
     vporq       xmm1, xmm1, xmm3
-    vpandq      xmm1, xmm1, [rax + 112]		; zero-padded
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm1, [rdx]			; whole blocks
-    vmovdqu64   xmm3, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm1, ymm1, xmm3, 0x01		; with them
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm3, 0x01             ; with them
 .last_done:
-    vpshufb     ymm1, ymm1, ymm0		; C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  ymm6, ymm2, ymm4, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm7, ymm3, ymm1, 0x96		; C·H^i: HI += it
+    vpshufb     ymm1, ymm1, ymm0                    ; C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm6, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm3, ymm1, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm6, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm6, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm7, ymm1, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm1		; reduce: add up the lanes
+    vpclmulqdq  ymm1, ymm6, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm6, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm7, ymm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,37 +55,37 @@ global ghash_avx512vl_k_clmul1_x2_init:function (ghash_avx512vl_k_clmul1_x2_init
 align 32
 ghash_avx512vl_k_clmul1_x2_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 32], ymm0		; zeros
-    vmovdqu64   [rdi + 96], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 32], ymm0                    ; zeros
+    vmovdqu64   [rdi + 96], ymm0                    ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x00		; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm1, xmm2, xmm1		; B_2 = B_1·B_1: LO += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vmovdqu64   [rdi], ymm0			; B
-    vmovdqu64   [rdi + 64], ymm1		; K
-    vzeroupper					; upper halves are the caller's
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu64   [rdi], ymm0                         ; B
+    vmovdqu64   [rdi + 64], ymm1                    ; K
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -97,21 +97,21 @@ global ghash_avx512vl_k_clmul1_x2_mul:function (ghash_avx512vl_k_clmul1_x2_mul.e
 align 32
 ghash_avx512vl_k_clmul1_x2_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 80], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 80], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 80], 0x00        ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 80], 0x10        ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x01        ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -123,91 +123,91 @@ global ghash_avx512vl_k_clmul1_x2_update:function (ghash_avx512vl_k_clmul1_x2_up
 align 32
 ghash_avx512vl_k_clmul1_x2_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_k_clmul1_x2_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 80], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 80], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 80], 0x00        ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 80], 0x10        ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 16], 0x01        ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q]	; fold_q
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; byte_swap
+    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x2_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2		; C1·H^1: A = X + C
-    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x00	; C1·H^1: A0·K0
-    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x10	; C1·H^1: A0·K1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x01		; C1·H^1: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x11		; C1·H^1: A1·B1
-    vpxorq      ymm3, ymm3, ymm4		; C1·H^1: LO += it
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm5, ymm2, ymm3, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm4, ymm5		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 0x20			; next group
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
+    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x00        ; C1·H^1: A0·K0
+    vpclmulqdq  ymm5, ymm2, [rdi + 64], 0x10        ; C1·H^1: A0·K1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x01             ; C1·H^1: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpxorq      ymm3, ymm3, ymm4                    ; C1·H^1: LO += it
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm5, ymm2, ymm3, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm4, ymm5                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -218,7 +218,7 @@ ghash_avx512vl_k_clmul1_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm5, xmm5, xmm5
     lea         rax, [rel ghash_avx512vl_k_clmul1_x2_bytes]
@@ -227,68 +227,68 @@ ghash_avx512vl_k_clmul1_x2_update:
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
-    vmovdqu64   xmm1, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm0, ymm0, xmm1, 0x01		; with them
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; with them
 .last_done:
-    vpshufb     ymm0, ymm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; C
-    vpxorq      ymm0, ymm0, ymm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm1, ymm0, [rdi + 64], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm2, ymm0, [rdi + 64], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm3, ymm0, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  ymm4, ymm1, ymm3, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm5, ymm2, ymm0, 0x96		; C·H^i: HI += it
+    vpshufb     ymm0, ymm0, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; C
+    vpxorq      ymm0, ymm0, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm1, ymm0, [rdi + 64], 0x00        ; C·H^i: A0·K0
+    vpclmulqdq  ymm2, ymm0, [rdi + 64], 0x10        ; C·H^i: A0·K1
+    vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm4, ymm1, ymm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm5, ymm2, ymm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm0, ymm4, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm4, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm5, ymm0, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm0, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm0		; reduce: add up the lanes
+    vpclmulqdq  ymm0, ymm4, [rel ghash_avx512vl_k_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm5, ymm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm0                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_k_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

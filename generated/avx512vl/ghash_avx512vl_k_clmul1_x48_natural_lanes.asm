@@ -55,184 +55,184 @@ global ghash_avx512vl_k_clmul1_x48_natural_lanes_init:function (ghash_avx512vl_k
 align 32
 ghash_avx512vl_k_clmul1_x48_natural_lanes_init:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], ymm1		; zeros
-    vmovdqu64   [rdi + 1568], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm3, xmm1, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpclmulqdq  xmm4, xmm1, xmm2, 0x01		; B_2 = B_1·B_1: A1·K0
-    vpclmulqdq  xmm2, xmm1, xmm2, 0x11		; B_2 = B_1·B_1: A1·K1
-    vpxorq      xmm2, xmm3, xmm2		; B_2 = B_1·B_1: HI += it
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm4, xmm2, 0x96		; B_2 = B_1·B_1: + LO
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm7, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm7, ymm0, 0x01		; B1·Q
-    vpslldq     ymm2, ymm7, 0x08		; B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vmovdqu64   [rdi + 736], ymm7		; B
-    vmovdqu64   [rdi + 1536], ymm1		; K
-    vshufi64x2  ymm1, ymm7, ymm7, 0x00		; in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; B0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; fold B
-    vmovdqu64   [rdi + 2336], ymm1		; B
-    vmovdqu64   [rdi + 3104], ymm2		; K
-    vpclmulqdq  ymm6, ymm7, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm3, ymm7, ymm1, 0x10		; V_2 = V_1·B_2: A0·B1
-    vpclmulqdq  ymm4, ymm7, ymm2, 0x01		; V_2 = V_1·B_2: A1·K0
-    vpclmulqdq  ymm5, ymm7, ymm2, 0x11		; V_2 = V_1·B_2: A1·K1
-    vpxorq      ymm3, ymm3, ymm5		; V_2 = V_1·B_2: HI += it
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm6, ymm4, ymm3, 0x96		; V_2 = V_1·B_2: + LO
-    vpxorq      ymm8, ymm5, ymm6		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm4, ymm8, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 704], ymm8		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 1504], ymm3		; V_2 = V_1·B_2: K
-    vshufi64x2  ymm3, ymm8, ymm8, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm5, ymm3, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm4, ymm4, ymm5		; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 2304], ymm3		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 3072], ymm4		; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm6, ymm8, ymm1, 0x00		; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm1, ymm8, ymm1, 0x10		; V_3 = V_2·B_2: A0·B1
-    vpclmulqdq  ymm5, ymm8, ymm2, 0x01		; V_3 = V_2·B_2: A1·K0
-    vpclmulqdq  ymm2, ymm8, ymm2, 0x11		; V_3 = V_2·B_2: A1·K1
-    vpxorq      ymm1, ymm1, ymm2		; V_3 = V_2·B_2: HI += it
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm6, ymm5, ymm1, 0x96		; V_3 = V_2·B_2: + LO
-    vpxorq      ymm6, ymm2, ymm6		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm1, ymm6, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm2, ymm6, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 672], ymm6		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 1472], ymm1		; V_3 = V_2·B_2: K
-    vshufi64x2  ymm1, ymm6, ymm6, 0x00		; V_3 = V_2·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm5, ymm1, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm2, ymm2, ymm5		; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 2272], ymm1		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 3040], ymm2		; V_3 = V_2·B_2: K
-    vpclmulqdq  ymm5, ymm8, ymm3, 0x00		; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm1, ymm8, ymm3, 0x10		; V_4 = V_2·B_4: A0·B1
-    vpclmulqdq  ymm2, ymm8, ymm4, 0x01		; V_4 = V_2·B_4: A1·K0
-    vpclmulqdq  ymm3, ymm8, ymm4, 0x11		; V_4 = V_2·B_4: A1·K1
-    vpxorq      ymm1, ymm1, ymm3		; V_4 = V_2·B_4: HI += it
-    vpclmulqdq  ymm3, ymm1, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm5, ymm2, ymm1, 0x96		; V_4 = V_2·B_4: + LO
-    vpxorq      ymm4, ymm3, ymm5		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm1, ymm4, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm2, ymm4, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 640], ymm4		; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 1440], ymm1		; V_4 = V_2·B_4: K
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm3, ymm1, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 2240], ymm1		; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 3008], ymm2		; V_4 = V_2·B_4: K
-    mov         eax, 0x05			; V_4 = V_2·B_4: rounds of s registers
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], ymm1                   ; zeros
+    vmovdqu64   [rdi + 1568], ymm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm3, xmm1, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpclmulqdq  xmm4, xmm1, xmm2, 0x01              ; B_2 = B_1·B_1: A1·K0
+    vpclmulqdq  xmm2, xmm1, xmm2, 0x11              ; B_2 = B_1·B_1: A1·K1
+    vpxorq      xmm2, xmm3, xmm2                    ; B_2 = B_1·B_1: HI += it
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm5, xmm4, xmm2, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm7, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm7, ymm0, 0x01              ; B1·Q
+    vpslldq     ymm2, ymm7, 0x08                    ; B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu64   [rdi + 736], ymm7                   ; B
+    vmovdqu64   [rdi + 1536], ymm1                  ; K
+    vshufi64x2  ymm1, ymm7, ymm7, 0x00              ; in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; B0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; fold B
+    vmovdqu64   [rdi + 2336], ymm1                  ; B
+    vmovdqu64   [rdi + 3104], ymm2                  ; K
+    vpclmulqdq  ymm6, ymm7, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm7, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
+    vpclmulqdq  ymm4, ymm7, ymm2, 0x01              ; V_2 = V_1·B_2: A1·K0
+    vpclmulqdq  ymm5, ymm7, ymm2, 0x11              ; V_2 = V_1·B_2: A1·K1
+    vpxorq      ymm3, ymm3, ymm5                    ; V_2 = V_1·B_2: HI += it
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm6, ymm4, ymm3, 0x96              ; V_2 = V_1·B_2: + LO
+    vpxorq      ymm8, ymm5, ymm6                    ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm8, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm4, ymm8, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 704], ymm8                   ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 1504], ymm3                  ; V_2 = V_1·B_2: K
+    vshufi64x2  ymm3, ymm8, ymm8, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm5, ymm3, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm4, ymm4, ymm5                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 2304], ymm3                  ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 3072], ymm4                  ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm6, ymm8, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm1, ymm8, ymm1, 0x10              ; V_3 = V_2·B_2: A0·B1
+    vpclmulqdq  ymm5, ymm8, ymm2, 0x01              ; V_3 = V_2·B_2: A1·K0
+    vpclmulqdq  ymm2, ymm8, ymm2, 0x11              ; V_3 = V_2·B_2: A1·K1
+    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: HI += it
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm6, ymm5, ymm1, 0x96              ; V_3 = V_2·B_2: + LO
+    vpxorq      ymm6, ymm2, ymm6                    ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm6, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm2, ymm6, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 672], ymm6                   ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 1472], ymm1                  ; V_3 = V_2·B_2: K
+    vshufi64x2  ymm1, ymm6, ymm6, 0x00              ; V_3 = V_2·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm5, ymm1, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm2, ymm2, ymm5                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 2272], ymm1                  ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 3040], ymm2                  ; V_3 = V_2·B_2: K
+    vpclmulqdq  ymm5, ymm8, ymm3, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm1, ymm8, ymm3, 0x10              ; V_4 = V_2·B_4: A0·B1
+    vpclmulqdq  ymm2, ymm8, ymm4, 0x01              ; V_4 = V_2·B_4: A1·K0
+    vpclmulqdq  ymm3, ymm8, ymm4, 0x11              ; V_4 = V_2·B_4: A1·K1
+    vpxorq      ymm1, ymm1, ymm3                    ; V_4 = V_2·B_4: HI += it
+    vpclmulqdq  ymm3, ymm1, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm5, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: + LO
+    vpxorq      ymm4, ymm3, ymm5                    ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  ymm1, ymm4, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm2, ymm4, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
+    vmovdqu64   [rdi + 640], ymm4                   ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 1440], ymm1                  ; V_4 = V_2·B_4: K
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm1, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vmovdqu64   [rdi + 2240], ymm1                  ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 3008], ymm2                  ; V_4 = V_2·B_4: K
+    mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpclmulqdq  ymm9, ymm7, ymm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  ymm3, ymm7, ymm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    vpclmulqdq  ymm5, ymm7, ymm2, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·K0
-    vpclmulqdq  ymm7, ymm7, ymm2, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·K1
-    vpxorq      ymm3, ymm3, ymm7		; V_(i+1) = V_(i+1-s)·B_sL: HI += it
-    vpclmulqdq  ymm7, ymm3, ymm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpternlogq  ymm9, ymm5, ymm3, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: + LO
-    vpxorq      ymm7, ymm7, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm9, ymm8, ymm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  ymm3, ymm8, ymm1, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    vpclmulqdq  ymm5, ymm8, ymm2, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·K0
-    vpclmulqdq  ymm8, ymm8, ymm2, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·K1
-    vpxorq      ymm3, ymm3, ymm8		; V_(i+2) = V_(i+2-s)·B_sL: HI += it
-    vpclmulqdq  ymm8, ymm3, ymm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpternlogq  ymm9, ymm5, ymm3, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: + LO
-    vpxorq      ymm8, ymm8, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm9, ymm6, ymm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  ymm3, ymm6, ymm1, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    vpclmulqdq  ymm5, ymm6, ymm2, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·K0
-    vpclmulqdq  ymm6, ymm6, ymm2, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·K1
-    vpxorq      ymm3, ymm3, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: HI += it
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpternlogq  ymm9, ymm5, ymm3, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: + LO
-    vpxorq      ymm6, ymm6, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm9, ymm4, ymm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  ymm3, ymm4, ymm1, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    vpclmulqdq  ymm5, ymm4, ymm2, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·K0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·K1
-    vpxorq      ymm3, ymm3, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: HI += it
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpternlogq  ymm9, ymm5, ymm3, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: + LO
-    vpxorq      ymm4, ymm4, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm3, ymm7, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm5, ymm7, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      ymm3, ymm3, ymm5		; entries of V_(i+1): fold B
-    vmovdqu64   [rdi + 736], ymm7		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 1536], ymm3		; entries of V_(i+1): K
-    vshufi64x2  ymm3, ymm7, ymm7, 0x00		; entries of V_(i+1): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm9, ymm3, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      ymm5, ymm5, ymm9		; entries of V_(i+1): fold B
-    vmovdqu64   [rdi + 2336], ymm3		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 3104], ymm5		; entries of V_(i+1): K
-    vpclmulqdq  ymm3, ymm8, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm5, ymm8, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      ymm3, ymm3, ymm5		; entries of V_(i+2): fold B
-    vmovdqu64   [rdi + 704], ymm8		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 1504], ymm3		; entries of V_(i+2): K
-    vshufi64x2  ymm3, ymm8, ymm8, 0x00		; entries of V_(i+2): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm9, ymm3, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      ymm5, ymm5, ymm9		; entries of V_(i+2): fold B
-    vmovdqu64   [rdi + 2304], ymm3		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 3072], ymm5		; entries of V_(i+2): K
-    vpclmulqdq  ymm3, ymm6, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm5, ymm6, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      ymm3, ymm3, ymm5		; entries of V_(i+3): fold B
-    vmovdqu64   [rdi + 672], ymm6		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 1472], ymm3		; entries of V_(i+3): K
-    vshufi64x2  ymm3, ymm6, ymm6, 0x00		; entries of V_(i+3): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm9, ymm3, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      ymm5, ymm5, ymm9		; entries of V_(i+3): fold B
-    vmovdqu64   [rdi + 2272], ymm3		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 3040], ymm5		; entries of V_(i+3): K
-    vpclmulqdq  ymm3, ymm4, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm5, ymm4, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      ymm3, ymm3, ymm5		; entries of V_(i+4): fold B
-    vmovdqu64   [rdi + 640], ymm4		; entries of V_(i+4): B
-    vmovdqu64   [rdi + 1440], ymm3		; entries of V_(i+4): K
-    vshufi64x2  ymm3, ymm4, ymm4, 0x00		; entries of V_(i+4): in every lane
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm9, ymm3, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      ymm5, ymm5, ymm9		; entries of V_(i+4): fold B
-    vmovdqu64   [rdi + 2240], ymm3		; entries of V_(i+4): B
-    vmovdqu64   [rdi + 3008], ymm5		; entries of V_(i+4): K
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpclmulqdq  ymm9, ymm7, ymm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  ymm3, ymm7, ymm1, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
+    vpclmulqdq  ymm5, ymm7, ymm2, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·K0
+    vpclmulqdq  ymm7, ymm7, ymm2, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·K1
+    vpxorq      ymm3, ymm3, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    vpclmulqdq  ymm7, ymm3, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + LO
+    vpxorq      ymm7, ymm7, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm9, ymm8, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  ymm3, ymm8, ymm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
+    vpclmulqdq  ymm5, ymm8, ymm2, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: A1·K0
+    vpclmulqdq  ymm8, ymm8, ymm2, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·K1
+    vpxorq      ymm3, ymm3, ymm8                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    vpclmulqdq  ymm8, ymm3, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + LO
+    vpxorq      ymm8, ymm8, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm9, ymm6, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  ymm3, ymm6, ymm1, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
+    vpclmulqdq  ymm5, ymm6, ymm2, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: A1·K0
+    vpclmulqdq  ymm6, ymm6, ymm2, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·K1
+    vpxorq      ymm3, ymm3, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + LO
+    vpxorq      ymm6, ymm6, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm9, ymm4, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  ymm3, ymm4, ymm1, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
+    vpclmulqdq  ymm5, ymm4, ymm2, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: A1·K0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·K1
+    vpxorq      ymm3, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpternlogq  ymm9, ymm5, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + LO
+    vpxorq      ymm4, ymm4, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm3, ymm7, ymm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     ymm5, ymm7, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+1): fold B
+    vmovdqu64   [rdi + 736], ymm7                   ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 1536], ymm3                  ; entries of V_(i+1): K
+    vshufi64x2  ymm3, ymm7, ymm7, 0x00              ; entries of V_(i+1): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     ymm9, ymm3, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxorq      ymm5, ymm5, ymm9                    ; entries of V_(i+1): fold B
+    vmovdqu64   [rdi + 2336], ymm3                  ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 3104], ymm5                  ; entries of V_(i+1): K
+    vpclmulqdq  ymm3, ymm8, ymm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     ymm5, ymm8, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+2): fold B
+    vmovdqu64   [rdi + 704], ymm8                   ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 1504], ymm3                  ; entries of V_(i+2): K
+    vshufi64x2  ymm3, ymm8, ymm8, 0x00              ; entries of V_(i+2): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     ymm9, ymm3, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxorq      ymm5, ymm5, ymm9                    ; entries of V_(i+2): fold B
+    vmovdqu64   [rdi + 2304], ymm3                  ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 3072], ymm5                  ; entries of V_(i+2): K
+    vpclmulqdq  ymm3, ymm6, ymm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     ymm5, ymm6, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+3): fold B
+    vmovdqu64   [rdi + 672], ymm6                   ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 1472], ymm3                  ; entries of V_(i+3): K
+    vshufi64x2  ymm3, ymm6, ymm6, 0x00              ; entries of V_(i+3): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     ymm9, ymm3, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxorq      ymm5, ymm5, ymm9                    ; entries of V_(i+3): fold B
+    vmovdqu64   [rdi + 2272], ymm3                  ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 3040], ymm5                  ; entries of V_(i+3): K
+    vpclmulqdq  ymm3, ymm4, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm5, ymm4, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      ymm3, ymm3, ymm5                    ; entries of V_(i+4): fold B
+    vmovdqu64   [rdi + 640], ymm4                   ; entries of V_(i+4): B
+    vmovdqu64   [rdi + 1440], ymm3                  ; entries of V_(i+4): K
+    vshufi64x2  ymm3, ymm4, ymm4, 0x00              ; entries of V_(i+4): in every lane
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm9, ymm3, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      ymm5, ymm5, ymm9                    ; entries of V_(i+4): fold B
+    vmovdqu64   [rdi + 2240], ymm3                  ; entries of V_(i+4): B
+    vmovdqu64   [rdi + 3008], ymm5                  ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -244,21 +244,21 @@ global ghash_avx512vl_k_clmul1_x48_natural_lanes_mul:function (ghash_avx512vl_k_
 align 32
 ghash_avx512vl_k_clmul1_x48_natural_lanes_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x10	; A0·B1
-    vpclmulqdq  xmm2, xmm0, [rdi + 1552], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 1552], 0x11	; A1·K1
-    vpxorq      xmm0, xmm1, xmm0		; HI += it
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + LO
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(HI) + LO
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x10       ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 1552], 0x01      ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 1552], 0x11      ; A1·K1
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -270,480 +270,480 @@ global ghash_avx512vl_k_clmul1_x48_natural_lanes_update:function (ghash_avx512vl
 align 32
 ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm14		; A = X + C
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x10	; A0·B1
-    vpclmulqdq  xmm2, xmm0, [rdi + 1552], 0x01	; A1·K0
-    vpclmulqdq  xmm0, xmm0, [rdi + 1552], 0x11	; A1·K1
-    vpxorq      xmm0, xmm1, xmm0		; HI += it
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm0, xmm0, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + LO
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(HI) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x10       ; A0·B1
+    vpclmulqdq  xmm2, xmm0, [rdi + 1552], 0x01      ; A1·K0
+    vpclmulqdq  xmm0, xmm0, [rdi + 1552], 0x11      ; A1·K1
+    vpxorq      xmm0, xmm1, xmm0                    ; HI += it
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm0, xmm0, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + LO
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(HI) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal]	; bit_reversal
+    vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q]	; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q]  ; fold_q
     cmp         rcx, 1536
     jb          .last_group
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^22: C
-    vpclmulqdq  ymm13, ymm2, [rdi + 1664], 0x00	; C3·H^22: A0·B0
-    vpclmulqdq  ymm12, ymm2, [rdi + 1664], 0x10	; C3·H^22: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 2432], 0x01	; C3·H^22: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2432], 0x11	; C3·H^22: A1·K1
-    vmovdqu64   ymm4, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C4·H^21: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1696], 0x00	; C4·H^21: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 1696], 0x10	; C4·H^21: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 2464], 0x01	; C4·H^21: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2464], 0x11	; C4·H^21: A1·K1
-    vmovdqu64   ymm8, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C5·H^20: C
-    vpclmulqdq  ymm9, ymm8, [rdi + 1728], 0x00	; C5·H^20: A0·B0
-    vpclmulqdq  ymm10, ymm8, [rdi + 1728], 0x10	; C5·H^20: A0·B1
-    vpclmulqdq  ymm11, ymm8, [rdi + 2496], 0x01	; C5·H^20: A1·K0
-    vpclmulqdq  ymm8, ymm8, [rdi + 2496], 0x11	; C5·H^20: A1·K1
-    vpternlogq  ymm13, ymm3, ymm5, 0x96		; C5·H^20: LO += it
-    vpternlogq  ymm12, ymm2, ymm6, 0x96		; C5·H^20: HI += it
-    vmovdqu64   ymm2, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C6·H^19: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 1760], 0x00	; C6·H^19: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 1760], 0x10	; C6·H^19: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 2528], 0x01	; C6·H^19: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2528], 0x11	; C6·H^19: A1·K1
-    vpternlogq  ymm13, ymm7, ymm9, 0x96		; C6·H^19: LO += it
-    vpternlogq  ymm12, ymm4, ymm10, 0x96	; C6·H^19: HI += it
-    vmovdqu64   ymm4, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C7·H^18: C
-    vpclmulqdq  ymm7, ymm4, [rdi + 1792], 0x00	; C7·H^18: A0·B0
-    vpclmulqdq  ymm9, ymm4, [rdi + 1792], 0x10	; C7·H^18: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2560], 0x01	; C7·H^18: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2560], 0x11	; C7·H^18: A1·K1
-    vpternlogq  ymm13, ymm11, ymm3, 0x96	; C7·H^18: LO += it
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C7·H^18: HI += it
-    vmovdqu64   ymm3, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C8·H^17: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 1824], 0x00	; C8·H^17: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 1824], 0x10	; C8·H^17: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2592], 0x01	; C8·H^17: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2592], 0x11	; C8·H^17: A1·K1
-    vpternlogq  ymm13, ymm6, ymm7, 0x96		; C8·H^17: LO += it
-    vpternlogq  ymm12, ymm2, ymm9, 0x96		; C8·H^17: HI += it
-    vmovdqu64   ymm2, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C9·H^16: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 1856], 0x00	; C9·H^16: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 1856], 0x10	; C9·H^16: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 2624], 0x01	; C9·H^16: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2624], 0x11	; C9·H^16: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C9·H^16: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C9·H^16: HI += it
-    vmovdqu64   ymm4, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C10·H^15: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 1888], 0x00	; C10·H^15: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 1888], 0x10	; C10·H^15: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2656], 0x01	; C10·H^15: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2656], 0x11	; C10·H^15: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C10·H^15: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C10·H^15: HI += it
-    vmovdqu64   ymm3, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C11·H^14: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 1920], 0x00	; C11·H^14: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 1920], 0x10	; C11·H^14: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2688], 0x01	; C11·H^14: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2688], 0x11	; C11·H^14: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C11·H^14: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C11·H^14: HI += it
-    vmovdqu64   ymm2, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C12·H^13: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 1952], 0x00	; C12·H^13: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 1952], 0x10	; C12·H^13: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 2720], 0x01	; C12·H^13: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2720], 0x11	; C12·H^13: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C12·H^13: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C12·H^13: HI += it
-    vmovdqu64   ymm4, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C13·H^12: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 1984], 0x00	; C13·H^12: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 1984], 0x10	; C13·H^12: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2752], 0x01	; C13·H^12: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2752], 0x11	; C13·H^12: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C13·H^12: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C13·H^12: HI += it
-    vmovdqu64   ymm3, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C14·H^11: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 2016], 0x00	; C14·H^11: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 2016], 0x10	; C14·H^11: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2784], 0x01	; C14·H^11: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2784], 0x11	; C14·H^11: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C14·H^11: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C14·H^11: HI += it
-    vmovdqu64   ymm2, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C15·H^10: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 2048], 0x00	; C15·H^10: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 2048], 0x10	; C15·H^10: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 2816], 0x01	; C15·H^10: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2816], 0x11	; C15·H^10: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C15·H^10: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C15·H^10: HI += it
-    vmovdqu64   ymm4, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C16·H^9: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2080], 0x00	; C16·H^9: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 2080], 0x10	; C16·H^9: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2848], 0x01	; C16·H^9: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2848], 0x11	; C16·H^9: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C16·H^9: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C16·H^9: HI += it
-    vmovdqu64   ymm3, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C17·H^8: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 2112], 0x00	; C17·H^8: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 2112], 0x10	; C17·H^8: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2880], 0x01	; C17·H^8: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2880], 0x11	; C17·H^8: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C17·H^8: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C17·H^8: HI += it
-    vmovdqu64   ymm2, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C18·H^7: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 2144], 0x00	; C18·H^7: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 2144], 0x10	; C18·H^7: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 2912], 0x01	; C18·H^7: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 2912], 0x11	; C18·H^7: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C18·H^7: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C18·H^7: HI += it
-    vmovdqu64   ymm4, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C19·H^6: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 2176], 0x00	; C19·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 2176], 0x10	; C19·H^6: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2944], 0x01	; C19·H^6: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2944], 0x11	; C19·H^6: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C19·H^6: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C19·H^6: HI += it
-    vmovdqu64   ymm3, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C20·H^5: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 2208], 0x00	; C20·H^5: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 2208], 0x10	; C20·H^5: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2976], 0x01	; C20·H^5: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2976], 0x11	; C20·H^5: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C20·H^5: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C20·H^5: HI += it
-    vmovdqu64   ymm2, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C21·H^4: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 2240], 0x00	; C21·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 2240], 0x10	; C21·H^4: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 3008], 0x01	; C21·H^4: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 3008], 0x11	; C21·H^4: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C21·H^4: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C21·H^4: HI += it
-    vmovdqu64   ymm4, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C22·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 2272], 0x00	; C22·H^3: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 2272], 0x10	; C22·H^3: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 3040], 0x01	; C22·H^3: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 3040], 0x11	; C22·H^3: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C22·H^3: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C22·H^3: HI += it
-    vmovdqu64   ymm3, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C23·H^2: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 2304], 0x00	; C23·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 2304], 0x10	; C23·H^2: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 3072], 0x01	; C23·H^2: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 3072], 0x11	; C23·H^2: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C23·H^2: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C23·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C24·H^1: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 2336], 0x00	; C24·H^1: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 2336], 0x10	; C24·H^1: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 3104], 0x01	; C24·H^1: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 3104], 0x11	; C24·H^1: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C24·H^1: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C24·H^1: HI += it
-    vmovdqu64   ymm4, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C2·H^23: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 1632], 0x00	; C2·H^23: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 1632], 0x10	; C2·H^23: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 2400], 0x01	; C2·H^23: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 2400], 0x11	; C2·H^23: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C2·H^23: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C2·H^23: HI += it
-    vmovdqu64   ymm3, [rdx]			; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C1·H^24: C
-    vpxorq      ymm3, ymm3, ymm14		; C1·H^24: A = X + C
-    vpclmulqdq  ymm5, ymm3, [rdi + 1600], 0x00	; C1·H^24: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 1600], 0x10	; C1·H^24: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 2368], 0x01	; C1·H^24: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 2368], 0x11	; C1·H^24: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C1·H^24: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C1·H^24: HI += it
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C1·H^24: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C1·H^24: HI += it
-    vpxorq      ymm2, ymm12, ymm3		; C1·H^24: HI += it
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm13, ymm11, ymm2, 0x96	; reduce: + LO
-    vpxorq      ymm14, ymm3, ymm13		; reduce: RES = fold(HI) + LO
-    add         rdx, 768			; next group
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm13, ymm2, [rdi + 1664], 0x00     ; C3·H^22: A0·B0
+    vpclmulqdq  ymm12, ymm2, [rdi + 1664], 0x10     ; C3·H^22: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 2432], 0x01      ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2432], 0x11      ; C3·H^22: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1696], 0x00      ; C4·H^21: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 1696], 0x10      ; C4·H^21: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 2464], 0x01      ; C4·H^21: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2464], 0x11      ; C4·H^21: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 1728], 0x00      ; C5·H^20: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 1728], 0x10     ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 2496], 0x01     ; C5·H^20: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 2496], 0x11      ; C5·H^20: A1·K1
+    vpternlogq  ymm13, ymm3, ymm5, 0x96             ; C5·H^20: LO += it
+    vpternlogq  ymm12, ymm2, ymm6, 0x96             ; C5·H^20: HI += it
+    vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^19: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 1760], 0x00      ; C6·H^19: A0·B0
+    vpclmulqdq  ymm5, ymm2, [rdi + 1760], 0x10      ; C6·H^19: A0·B1
+    vpclmulqdq  ymm6, ymm2, [rdi + 2528], 0x01      ; C6·H^19: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2528], 0x11      ; C6·H^19: A1·K1
+    vpternlogq  ymm13, ymm7, ymm9, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm12, ymm4, ymm10, 0x96            ; C6·H^19: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 1792], 0x00      ; C7·H^18: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 1792], 0x10      ; C7·H^18: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2560], 0x01     ; C7·H^18: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2560], 0x11      ; C7·H^18: A1·K1
+    vpternlogq  ymm13, ymm11, ymm3, 0x96            ; C7·H^18: LO += it
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C7·H^18: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 1824], 0x00      ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 1824], 0x10      ; C8·H^17: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2592], 0x01     ; C8·H^17: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2592], 0x11      ; C8·H^17: A1·K1
+    vpternlogq  ymm13, ymm6, ymm7, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm12, ymm2, ymm9, 0x96             ; C8·H^17: HI += it
+    vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C9·H^16: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 1856], 0x00      ; C9·H^16: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 1856], 0x10      ; C9·H^16: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2624], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2624], 0x11      ; C9·H^16: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C9·H^16: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C9·H^16: HI += it
+    vmovdqu64   ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 1888], 0x00      ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 1888], 0x10      ; C10·H^15: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2656], 0x01     ; C10·H^15: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2656], 0x11      ; C10·H^15: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C10·H^15: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C10·H^15: HI += it
+    vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^14: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 1920], 0x00      ; C11·H^14: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 1920], 0x10      ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2688], 0x01     ; C11·H^14: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2688], 0x11      ; C11·H^14: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C11·H^14: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C11·H^14: HI += it
+    vmovdqu64   ymm2, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C12·H^13: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 1952], 0x00      ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 1952], 0x10      ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2720], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2720], 0x11      ; C12·H^13: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C12·H^13: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vmovdqu64   ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 1984], 0x00      ; C13·H^12: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 1984], 0x10      ; C13·H^12: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2752], 0x01     ; C13·H^12: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2752], 0x11      ; C13·H^12: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C13·H^12: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C13·H^12: HI += it
+    vmovdqu64   ymm3, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 2016], 0x00      ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 2016], 0x10      ; C14·H^11: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2784], 0x01     ; C14·H^11: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2784], 0x11      ; C14·H^11: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C15·H^10: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 2048], 0x00      ; C15·H^10: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 2048], 0x10      ; C15·H^10: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2816], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2816], 0x11      ; C15·H^10: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C15·H^10: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C15·H^10: HI += it
+    vmovdqu64   ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2080], 0x00      ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 2080], 0x10      ; C16·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2848], 0x01     ; C16·H^9: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2848], 0x11      ; C16·H^9: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C16·H^9: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C16·H^9: HI += it
+    vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C17·H^8: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 2112], 0x00      ; C17·H^8: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 2112], 0x10      ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2880], 0x01     ; C17·H^8: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2880], 0x11      ; C17·H^8: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C17·H^8: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C17·H^8: HI += it
+    vmovdqu64   ymm2, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C18·H^7: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 2144], 0x00      ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 2144], 0x10      ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 2912], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 2912], 0x11      ; C18·H^7: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C18·H^7: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 2176], 0x00      ; C19·H^6: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 2176], 0x10      ; C19·H^6: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2944], 0x01     ; C19·H^6: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2944], 0x11      ; C19·H^6: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C19·H^6: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C19·H^6: HI += it
+    vmovdqu64   ymm3, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 2208], 0x00      ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 2208], 0x10      ; C20·H^5: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2976], 0x01     ; C20·H^5: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2976], 0x11      ; C20·H^5: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C20·H^5: HI += it
+    vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C21·H^4: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 2240], 0x00      ; C21·H^4: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 2240], 0x10      ; C21·H^4: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 3008], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 3008], 0x11      ; C21·H^4: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C21·H^4: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C21·H^4: HI += it
+    vmovdqu64   ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 2272], 0x00      ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 2272], 0x10      ; C22·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 3040], 0x01     ; C22·H^3: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 3040], 0x11      ; C22·H^3: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C22·H^3: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C22·H^3: HI += it
+    vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C23·H^2: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 2304], 0x00      ; C23·H^2: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 2304], 0x10      ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 3072], 0x01     ; C23·H^2: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 3072], 0x11      ; C23·H^2: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C23·H^2: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C23·H^2: HI += it
+    vmovdqu64   ymm2, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C24·H^1: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 2336], 0x00      ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 2336], 0x10      ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 3104], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 3104], 0x11      ; C24·H^1: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C24·H^1: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
+    vmovdqu64   ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 1632], 0x00      ; C2·H^23: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 1632], 0x10      ; C2·H^23: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 2400], 0x01     ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 2400], 0x11      ; C2·H^23: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C2·H^23: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C2·H^23: HI += it
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^24: C
+    vpxorq      ymm3, ymm3, ymm14                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm5, ymm3, [rdi + 1600], 0x00      ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 1600], 0x10      ; C1·H^24: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 2368], 0x01     ; C1·H^24: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 2368], 0x11      ; C1·H^24: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C1·H^24: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm12, ymm3                   ; C1·H^24: HI += it
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm13, ymm11, ymm2, 0x96            ; reduce: + LO
+    vpxorq      ymm14, ymm3, ymm13                  ; reduce: RES = fold(HI) + LO
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 1536
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^22: C
-    vpclmulqdq  ymm13, ymm2, [rdi + 64], 0x00	; C3·H^22: A0·B0
-    vpclmulqdq  ymm12, ymm2, [rdi + 64], 0x10	; C3·H^22: A0·B1
-    vpclmulqdq  ymm3, ymm2, [rdi + 864], 0x01	; C3·H^22: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 864], 0x11	; C3·H^22: A1·K1
-    vmovdqu64   ymm4, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C4·H^21: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x00	; C4·H^21: A0·B0
-    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x10	; C4·H^21: A0·B1
-    vpclmulqdq  ymm7, ymm4, [rdi + 896], 0x01	; C4·H^21: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x11	; C4·H^21: A1·K1
-    vmovdqu64   ymm8, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C5·H^20: C
-    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x00	; C5·H^20: A0·B0
-    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x10	; C5·H^20: A0·B1
-    vpclmulqdq  ymm11, ymm8, [rdi + 928], 0x01	; C5·H^20: A1·K0
-    vpclmulqdq  ymm8, ymm8, [rdi + 928], 0x11	; C5·H^20: A1·K1
-    vpternlogq  ymm13, ymm3, ymm5, 0x96		; C5·H^20: LO += it
-    vpternlogq  ymm12, ymm2, ymm6, 0x96		; C5·H^20: HI += it
-    vmovdqu64   ymm2, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C6·H^19: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 160], 0x00	; C6·H^19: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi + 160], 0x10	; C6·H^19: A0·B1
-    vpclmulqdq  ymm6, ymm2, [rdi + 960], 0x01	; C6·H^19: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 960], 0x11	; C6·H^19: A1·K1
-    vpternlogq  ymm13, ymm7, ymm9, 0x96		; C6·H^19: LO += it
-    vpternlogq  ymm12, ymm4, ymm10, 0x96	; C6·H^19: HI += it
-    vmovdqu64   ymm4, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C7·H^18: C
-    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x00	; C7·H^18: A0·B0
-    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x10	; C7·H^18: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 992], 0x01	; C7·H^18: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x11	; C7·H^18: A1·K1
-    vpternlogq  ymm13, ymm11, ymm3, 0x96	; C7·H^18: LO += it
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C7·H^18: HI += it
-    vmovdqu64   ymm3, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C8·H^17: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 224], 0x00	; C8·H^17: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x10	; C8·H^17: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1024], 0x01	; C8·H^17: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1024], 0x11	; C8·H^17: A1·K1
-    vpternlogq  ymm13, ymm6, ymm7, 0x96		; C8·H^17: LO += it
-    vpternlogq  ymm12, ymm2, ymm9, 0x96		; C8·H^17: HI += it
-    vmovdqu64   ymm2, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C9·H^16: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 256], 0x00	; C9·H^16: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 256], 0x10	; C9·H^16: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1056], 0x01	; C9·H^16: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1056], 0x11	; C9·H^16: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C9·H^16: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C9·H^16: HI += it
-    vmovdqu64   ymm4, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C10·H^15: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00	; C10·H^15: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 288], 0x10	; C10·H^15: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 1088], 0x01	; C10·H^15: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1088], 0x11	; C10·H^15: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C10·H^15: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C10·H^15: HI += it
-    vmovdqu64   ymm3, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C11·H^14: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 320], 0x00	; C11·H^14: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 320], 0x10	; C11·H^14: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1120], 0x01	; C11·H^14: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1120], 0x11	; C11·H^14: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C11·H^14: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C11·H^14: HI += it
-    vmovdqu64   ymm2, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C12·H^13: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 352], 0x00	; C12·H^13: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 352], 0x10	; C12·H^13: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1152], 0x01	; C12·H^13: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1152], 0x11	; C12·H^13: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C12·H^13: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C12·H^13: HI += it
-    vmovdqu64   ymm4, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C13·H^12: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x00	; C13·H^12: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x10	; C13·H^12: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 1184], 0x01	; C13·H^12: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x11	; C13·H^12: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C13·H^12: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C13·H^12: HI += it
-    vmovdqu64   ymm3, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C14·H^11: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 416], 0x00	; C14·H^11: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 416], 0x10	; C14·H^11: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1216], 0x01	; C14·H^11: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1216], 0x11	; C14·H^11: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C14·H^11: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C14·H^11: HI += it
-    vmovdqu64   ymm2, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C15·H^10: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 448], 0x00	; C15·H^10: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 448], 0x10	; C15·H^10: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1248], 0x01	; C15·H^10: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1248], 0x11	; C15·H^10: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C15·H^10: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C15·H^10: HI += it
-    vmovdqu64   ymm4, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C16·H^9: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00	; C16·H^9: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 480], 0x10	; C16·H^9: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 1280], 0x01	; C16·H^9: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1280], 0x11	; C16·H^9: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C16·H^9: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C16·H^9: HI += it
-    vmovdqu64   ymm3, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C17·H^8: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 512], 0x00	; C17·H^8: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 512], 0x10	; C17·H^8: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1312], 0x01	; C17·H^8: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1312], 0x11	; C17·H^8: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C17·H^8: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C17·H^8: HI += it
-    vmovdqu64   ymm2, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C18·H^7: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 544], 0x00	; C18·H^7: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 544], 0x10	; C18·H^7: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1344], 0x01	; C18·H^7: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1344], 0x11	; C18·H^7: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C18·H^7: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C18·H^7: HI += it
-    vmovdqu64   ymm4, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C19·H^6: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 576], 0x00	; C19·H^6: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 576], 0x10	; C19·H^6: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 1376], 0x01	; C19·H^6: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x11	; C19·H^6: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C19·H^6: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C19·H^6: HI += it
-    vmovdqu64   ymm3, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C20·H^5: C
-    vpclmulqdq  ymm5, ymm3, [rdi + 608], 0x00	; C20·H^5: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi + 608], 0x10	; C20·H^5: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1408], 0x01	; C20·H^5: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1408], 0x11	; C20·H^5: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C20·H^5: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C20·H^5: HI += it
-    vmovdqu64   ymm2, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C21·H^4: C
-    vpclmulqdq  ymm6, ymm2, [rdi + 640], 0x00	; C21·H^4: A0·B0
-    vpclmulqdq  ymm7, ymm2, [rdi + 640], 0x10	; C21·H^4: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1440], 0x01	; C21·H^4: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1440], 0x11	; C21·H^4: A1·K1
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C21·H^4: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C21·H^4: HI += it
-    vmovdqu64   ymm4, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C22·H^3: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 672], 0x00	; C22·H^3: A0·B0
-    vpclmulqdq  ymm8, ymm4, [rdi + 672], 0x10	; C22·H^3: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 1472], 0x01	; C22·H^3: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1472], 0x11	; C22·H^3: A1·K1
-    vpternlogq  ymm13, ymm11, ymm6, 0x96	; C22·H^3: LO += it
-    vpternlogq  ymm12, ymm3, ymm7, 0x96		; C22·H^3: HI += it
-    vmovdqu64   ymm3, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C23·H^2: C
-    vpclmulqdq  ymm6, ymm3, [rdi + 704], 0x00	; C23·H^2: A0·B0
-    vpclmulqdq  ymm7, ymm3, [rdi + 704], 0x10	; C23·H^2: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 1504], 0x01	; C23·H^2: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 1504], 0x11	; C23·H^2: A1·K1
-    vpternlogq  ymm13, ymm9, ymm5, 0x96		; C23·H^2: LO += it
-    vpternlogq  ymm12, ymm2, ymm8, 0x96		; C23·H^2: HI += it
-    vmovdqu64   ymm2, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C24·H^1: C
-    vpclmulqdq  ymm5, ymm2, [rdi + 736], 0x00	; C24·H^1: A0·B0
-    vpclmulqdq  ymm8, ymm2, [rdi + 736], 0x10	; C24·H^1: A0·B1
-    vpclmulqdq  ymm9, ymm2, [rdi + 1536], 0x01	; C24·H^1: A1·K0
-    vpclmulqdq  ymm2, ymm2, [rdi + 1536], 0x11	; C24·H^1: A1·K1
-    vpternlogq  ymm13, ymm10, ymm6, 0x96	; C24·H^1: LO += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C24·H^1: HI += it
-    vmovdqu64   ymm4, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C2·H^23: C
-    vpclmulqdq  ymm6, ymm4, [rdi + 32], 0x00	; C2·H^23: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 32], 0x10	; C2·H^23: A0·B1
-    vpclmulqdq  ymm10, ymm4, [rdi + 832], 0x01	; C2·H^23: A1·K0
-    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x11	; C2·H^23: A1·K1
-    vpternlogq  ymm13, ymm11, ymm5, 0x96	; C2·H^23: LO += it
-    vpternlogq  ymm12, ymm3, ymm8, 0x96		; C2·H^23: HI += it
-    vmovdqu64   ymm3, [rdx]			; C1·H^24: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C1·H^24: C
-    vpxorq      ymm3, ymm3, ymm14		; C1·H^24: A = X + C
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x00		; C1·H^24: A0·B0
-    vpclmulqdq  ymm8, ymm3, [rdi], 0x10		; C1·H^24: A0·B1
-    vpclmulqdq  ymm11, ymm3, [rdi + 800], 0x01	; C1·H^24: A1·K0
-    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x11	; C1·H^24: A1·K1
-    vpternlogq  ymm13, ymm9, ymm6, 0x96		; C1·H^24: LO += it
-    vpternlogq  ymm12, ymm2, ymm7, 0x96		; C1·H^24: HI += it
-    vpternlogq  ymm13, ymm10, ymm5, 0x96	; C1·H^24: LO += it
-    vpternlogq  ymm12, ymm4, ymm8, 0x96		; C1·H^24: HI += it
-    vpxorq      ymm2, ymm12, ymm3		; C1·H^24: HI += it
-    vpclmulqdq  ymm1, ymm2, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm13, ymm11, ymm2, 0x96	; reduce: + LO
-    vpxorq      ymm1, ymm1, ymm13		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm14, xmm1, xmm2		; reduce: add up the lanes
-    add         rdx, 768			; next group
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^22: C
+    vpclmulqdq  ymm13, ymm2, [rdi + 64], 0x00       ; C3·H^22: A0·B0
+    vpclmulqdq  ymm12, ymm2, [rdi + 64], 0x10       ; C3·H^22: A0·B1
+    vpclmulqdq  ymm3, ymm2, [rdi + 864], 0x01       ; C3·H^22: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 864], 0x11       ; C3·H^22: A1·K1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^21: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x10        ; C4·H^21: A0·B1
+    vpclmulqdq  ymm7, ymm4, [rdi + 896], 0x01       ; C4·H^21: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x11       ; C4·H^21: A1·K1
+    vmovdqu64   ymm8, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C5·H^20: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 128], 0x00       ; C5·H^20: A0·B0
+    vpclmulqdq  ymm10, ymm8, [rdi + 128], 0x10      ; C5·H^20: A0·B1
+    vpclmulqdq  ymm11, ymm8, [rdi + 928], 0x01      ; C5·H^20: A1·K0
+    vpclmulqdq  ymm8, ymm8, [rdi + 928], 0x11       ; C5·H^20: A1·K1
+    vpternlogq  ymm13, ymm3, ymm5, 0x96             ; C5·H^20: LO += it
+    vpternlogq  ymm12, ymm2, ymm6, 0x96             ; C5·H^20: HI += it
+    vmovdqu64   ymm2, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C6·H^19: C
+    vpclmulqdq  ymm3, ymm2, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm5, ymm2, [rdi + 160], 0x10       ; C6·H^19: A0·B1
+    vpclmulqdq  ymm6, ymm2, [rdi + 960], 0x01       ; C6·H^19: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 960], 0x11       ; C6·H^19: A1·K1
+    vpternlogq  ymm13, ymm7, ymm9, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm12, ymm4, ymm10, 0x96            ; C6·H^19: HI += it
+    vmovdqu64   ymm4, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C7·H^18: C
+    vpclmulqdq  ymm7, ymm4, [rdi + 192], 0x00       ; C7·H^18: A0·B0
+    vpclmulqdq  ymm9, ymm4, [rdi + 192], 0x10       ; C7·H^18: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 992], 0x01      ; C7·H^18: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x11       ; C7·H^18: A1·K1
+    vpternlogq  ymm13, ymm11, ymm3, 0x96            ; C7·H^18: LO += it
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C7·H^18: HI += it
+    vmovdqu64   ymm3, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C8·H^17: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 224], 0x00       ; C8·H^17: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 224], 0x10       ; C8·H^17: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1024], 0x01     ; C8·H^17: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1024], 0x11      ; C8·H^17: A1·K1
+    vpternlogq  ymm13, ymm6, ymm7, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm12, ymm2, ymm9, 0x96             ; C8·H^17: HI += it
+    vmovdqu64   ymm2, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C9·H^16: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 256], 0x00       ; C9·H^16: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 256], 0x10       ; C9·H^16: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1056], 0x01      ; C9·H^16: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1056], 0x11      ; C9·H^16: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C9·H^16: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C9·H^16: HI += it
+    vmovdqu64   ymm4, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C10·H^15: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 288], 0x10       ; C10·H^15: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1088], 0x01     ; C10·H^15: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1088], 0x11      ; C10·H^15: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C10·H^15: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C10·H^15: HI += it
+    vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C11·H^14: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 320], 0x00       ; C11·H^14: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 320], 0x10       ; C11·H^14: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1120], 0x01     ; C11·H^14: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1120], 0x11      ; C11·H^14: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C11·H^14: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C11·H^14: HI += it
+    vmovdqu64   ymm2, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C12·H^13: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 352], 0x00       ; C12·H^13: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 352], 0x10       ; C12·H^13: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1152], 0x01      ; C12·H^13: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1152], 0x11      ; C12·H^13: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C12·H^13: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C12·H^13: HI += it
+    vmovdqu64   ymm4, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C13·H^12: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 384], 0x00       ; C13·H^12: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 384], 0x10       ; C13·H^12: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1184], 0x01     ; C13·H^12: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x11      ; C13·H^12: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C13·H^12: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C13·H^12: HI += it
+    vmovdqu64   ymm3, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C14·H^11: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 416], 0x10       ; C14·H^11: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1216], 0x01     ; C14·H^11: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1216], 0x11      ; C14·H^11: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C14·H^11: HI += it
+    vmovdqu64   ymm2, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C15·H^10: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 448], 0x00       ; C15·H^10: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 448], 0x10       ; C15·H^10: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1248], 0x01      ; C15·H^10: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1248], 0x11      ; C15·H^10: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C15·H^10: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C15·H^10: HI += it
+    vmovdqu64   ymm4, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C16·H^9: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 480], 0x00       ; C16·H^9: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 480], 0x10       ; C16·H^9: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1280], 0x01     ; C16·H^9: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1280], 0x11      ; C16·H^9: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C16·H^9: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C16·H^9: HI += it
+    vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C17·H^8: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 512], 0x00       ; C17·H^8: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 512], 0x10       ; C17·H^8: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1312], 0x01     ; C17·H^8: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1312], 0x11      ; C17·H^8: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C17·H^8: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C17·H^8: HI += it
+    vmovdqu64   ymm2, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C18·H^7: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 544], 0x10       ; C18·H^7: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1344], 0x01      ; C18·H^7: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1344], 0x11      ; C18·H^7: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C18·H^7: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C18·H^7: HI += it
+    vmovdqu64   ymm4, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C19·H^6: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 576], 0x00       ; C19·H^6: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 576], 0x10       ; C19·H^6: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1376], 0x01     ; C19·H^6: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x11      ; C19·H^6: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C19·H^6: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C19·H^6: HI += it
+    vmovdqu64   ymm3, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C20·H^5: C
+    vpclmulqdq  ymm5, ymm3, [rdi + 608], 0x00       ; C20·H^5: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi + 608], 0x10       ; C20·H^5: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1408], 0x01     ; C20·H^5: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1408], 0x11      ; C20·H^5: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C20·H^5: HI += it
+    vmovdqu64   ymm2, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C21·H^4: C
+    vpclmulqdq  ymm6, ymm2, [rdi + 640], 0x00       ; C21·H^4: A0·B0
+    vpclmulqdq  ymm7, ymm2, [rdi + 640], 0x10       ; C21·H^4: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1440], 0x01      ; C21·H^4: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1440], 0x11      ; C21·H^4: A1·K1
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C21·H^4: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C21·H^4: HI += it
+    vmovdqu64   ymm4, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C22·H^3: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm8, ymm4, [rdi + 672], 0x10       ; C22·H^3: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 1472], 0x01     ; C22·H^3: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1472], 0x11      ; C22·H^3: A1·K1
+    vpternlogq  ymm13, ymm11, ymm6, 0x96            ; C22·H^3: LO += it
+    vpternlogq  ymm12, ymm3, ymm7, 0x96             ; C22·H^3: HI += it
+    vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C23·H^2: C
+    vpclmulqdq  ymm6, ymm3, [rdi + 704], 0x00       ; C23·H^2: A0·B0
+    vpclmulqdq  ymm7, ymm3, [rdi + 704], 0x10       ; C23·H^2: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 1504], 0x01     ; C23·H^2: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 1504], 0x11      ; C23·H^2: A1·K1
+    vpternlogq  ymm13, ymm9, ymm5, 0x96             ; C23·H^2: LO += it
+    vpternlogq  ymm12, ymm2, ymm8, 0x96             ; C23·H^2: HI += it
+    vmovdqu64   ymm2, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C24·H^1: C
+    vpclmulqdq  ymm5, ymm2, [rdi + 736], 0x00       ; C24·H^1: A0·B0
+    vpclmulqdq  ymm8, ymm2, [rdi + 736], 0x10       ; C24·H^1: A0·B1
+    vpclmulqdq  ymm9, ymm2, [rdi + 1536], 0x01      ; C24·H^1: A1·K0
+    vpclmulqdq  ymm2, ymm2, [rdi + 1536], 0x11      ; C24·H^1: A1·K1
+    vpternlogq  ymm13, ymm10, ymm6, 0x96            ; C24·H^1: LO += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C24·H^1: HI += it
+    vmovdqu64   ymm4, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C2·H^23: C
+    vpclmulqdq  ymm6, ymm4, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 32], 0x10        ; C2·H^23: A0·B1
+    vpclmulqdq  ymm10, ymm4, [rdi + 832], 0x01      ; C2·H^23: A1·K0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x11       ; C2·H^23: A1·K1
+    vpternlogq  ymm13, ymm11, ymm5, 0x96            ; C2·H^23: LO += it
+    vpternlogq  ymm12, ymm3, ymm8, 0x96             ; C2·H^23: HI += it
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^24: C
+    vpxorq      ymm3, ymm3, ymm14                   ; C1·H^24: A = X + C
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm8, ymm3, [rdi], 0x10             ; C1·H^24: A0·B1
+    vpclmulqdq  ymm11, ymm3, [rdi + 800], 0x01      ; C1·H^24: A1·K0
+    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x11       ; C1·H^24: A1·K1
+    vpternlogq  ymm13, ymm9, ymm6, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm12, ymm2, ymm7, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm13, ymm10, ymm5, 0x96            ; C1·H^24: LO += it
+    vpternlogq  ymm12, ymm4, ymm8, 0x96             ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm12, ymm3                   ; C1·H^24: HI += it
+    vpclmulqdq  ymm1, ymm2, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm13, ymm11, ymm2, 0x96            ; reduce: + LO
+    vpxorq      ymm1, ymm1, ymm13                   ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm14, xmm1, xmm2                   ; reduce: add up the lanes
+    add         rdx, 768                            ; next group
     sub         rcx, 768
 .tail:
     cmp         rcx, 0x00
@@ -751,40 +751,40 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00	; C·H^m: C
-    vpxorq      ymm1, ymm1, ymm14		; C·H^m: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x10		; C·H^m: A0·B1
-    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01	; C·H^m: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11	; C·H^m: A1·K1
-    vpxorq      ymm5, ymm2, ymm4		; C·H^m: LO += it
-    vpxorq      ymm6, ymm3, ymm1		; C·H^m: HI += it
-    vpxorq      xmm14, xmm14, xmm14		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm14                   ; C·H^m: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^m: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01       ; C·H^m: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11       ; C·H^m: A1·K1
+    vpxorq      ymm5, ymm2, ymm4                    ; C·H^m: LO += it
+    vpxorq      ymm6, ymm3, ymm1                    ; C·H^m: HI += it
+    vpxorq      xmm14, xmm14, xmm14                 ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   ymm1, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00	; C·H^i: C
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11	; C·H^i: A1·K1
-    vpternlogq  ymm5, ymm2, ymm4, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm6, ymm3, ymm1, 0x96		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11       ; C·H^i: A1·K1
+    vpternlogq  ymm5, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm6, ymm3, ymm1, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -794,73 +794,73 @@ ghash_avx512vl_k_clmul1_x48_natural_lanes_update:
 .rest:
     lea         rax, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm1, [rdx]			; whole blocks
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm1, [rdx]			; the first bytes
-    vmovq       xmm2, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm2, xmm2, [rax + 24]		; in their places
-    vporq       xmm1, xmm1, xmm2		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm1, [rdx]			; the first bytes
-    vmovd       xmm2, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm2, xmm2, [rax + 20]		; in their places
-    vporq       xmm1, xmm1, xmm2		; zero-padded
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm2, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm2, xmm2, 0x01
     vporq       xmm1, xmm1, xmm2
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm2, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm2, xmm2, 0x02
     vporq       xmm1, xmm1, xmm2
-    vpandq      xmm1, xmm1, [rax + 112]		; zero-padded
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm1, [rdx]			; whole blocks
-    vmovdqu64   xmm2, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm2, xmm2, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm1, ymm1, xmm2, 0x01		; with them
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm2, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01             ; with them
 .last_done:
-    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00	; C
-    vpxorq      ymm1, ymm1, ymm14		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x10		; C·H^i: A0·B1
-    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01	; C·H^i: A1·K0
-    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11	; C·H^i: A1·K1
-    vpternlogq  ymm5, ymm2, ymm4, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm6, ymm3, ymm1, 0x96		; C·H^i: HI += it
+    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00           ; C
+    vpxorq      ymm1, ymm1, ymm14                   ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpclmulqdq  ymm4, ymm1, [rdi + 800], 0x01       ; C·H^i: A1·K0
+    vpclmulqdq  ymm1, ymm1, [rdi + 800], 0x11       ; C·H^i: A1·K1
+    vpternlogq  ymm5, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm6, ymm3, ymm1, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm1, ymm6, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm2, ymm6, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm2, ymm5, ymm1, 0x96		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm14, xmm2, xmm1		; reduce: add up the lanes
+    vpclmulqdq  ymm1, ymm6, [rel ghash_avx512vl_k_clmul1_x48_natural_lanes_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm6, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm2, ymm5, ymm1, 0x96              ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm14, xmm2, xmm1                   ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,42 +55,42 @@ global ghash_avx512vl_karatsuba_clmul2_x2_init:function (ghash_avx512vl_karatsub
 align 32
 ghash_avx512vl_karatsuba_clmul2_x2_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 32], ymm0		; zeros
-    vmovdqu64   [rdi + 96], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 32], ymm0                    ; zeros
+    vmovdqu64   [rdi + 96], ymm0                    ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: S = B0 + B1
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (A1, A0)
-    vpxorq      xmm2, xmm2, xmm0		; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00		; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; B_2 = B_1·B_1: MI1
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm1, xmm3, xmm1		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm3, xmm1		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm4, xmm2, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm3, xmm4		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpshufd     ymm1, ymm0, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm0, ymm1		; S = B0 + B1
-    vmovdqu64   [rdi], ymm0			; B
-    vmovdqu64   [rdi + 64], ymm1		; S
-    vzeroupper					; upper halves are the caller's
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: S = B0 + B1
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
+    vpxorq      xmm2, xmm2, xmm0                    ; B_2 = B_1·B_1: A0 + A1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm3, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpshufd     ymm1, ymm0, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm0, ymm1                    ; S = B0 + B1
+    vmovdqu64   [rdi], ymm0                         ; B
+    vmovdqu64   [rdi + 64], ymm1                    ; S
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -102,28 +102,28 @@ global ghash_avx512vl_karatsuba_clmul2_x2_mul:function (ghash_avx512vl_karatsuba
 align 32
 ghash_avx512vl_karatsuba_clmul2_x2_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -135,106 +135,106 @@ global ghash_avx512vl_karatsuba_clmul2_x2_update:function (ghash_avx512vl_karats
 align 32
 ghash_avx512vl_karatsuba_clmul2_x2_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x2_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 16], 0x11        ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 16], 0x00        ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 80], 0x00        ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]	; fold_q
+    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; byte_swap
+    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2		; C1·H^1: A = X + C
-    vpshufd     ymm3, ymm2, 0x4e		; C1·H^1: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2		; C1·H^1: A0 + A1
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x11		; C1·H^1: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00		; C1·H^1: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00	; C1·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm3, ymm2, ymm5, 0x96		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm4, ymm3, 0x08		; reduce: MI1
-    vpslldq     ymm3, ymm3, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: Y0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm5, ymm4, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm3, ymm5		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 0x20			; next group
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
+    vpshufd     ymm3, ymm2, 0x4e                    ; C1·H^1: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm2                    ; C1·H^1: A0 + A1
+    vpclmulqdq  ymm5, ymm2, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x00        ; C1·H^1: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm3, ymm2, ymm5, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; reduce: MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -245,7 +245,7 @@ ghash_avx512vl_karatsuba_clmul2_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     vpxorq      xmm0, xmm0, xmm0
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm5, xmm5, xmm5
@@ -255,78 +255,78 @@ ghash_avx512vl_karatsuba_clmul2_x2_update:
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm1, [rdx]			; whole blocks
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm1, [rdx]			; the first bytes
-    vmovq       xmm3, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 24]		; in their places
-    vporq       xmm1, xmm1, xmm3		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm1, [rdx]			; the first bytes
-    vmovd       xmm3, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm3, xmm3, [rax + 20]		; in their places
-    vporq       xmm1, xmm1, xmm3		; zero-padded
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm3, xmm3, 0x01
     vporq       xmm1, xmm1, xmm3
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm3, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm3, xmm3, 0x02
     vporq       xmm1, xmm1, xmm3
-    vpandq      xmm1, xmm1, [rax + 112]		; zero-padded
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm1, [rdx]			; whole blocks
-    vmovdqu64   xmm3, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm3, xmm3, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm1, ymm1, xmm3, 0x01		; with them
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm3, 0x01             ; with them
 .last_done:
-    vpshufb     ymm1, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: A = X + C; X counts once
-    vpshufd     ymm2, ymm1, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      ymm2, ymm2, ymm1		; C·H^i: A0 + A1
-    vpclmulqdq  ymm3, ymm1, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm5, ymm5, ymm3		; C·H^i: HI += it
-    vpxorq      ymm0, ymm0, ymm1		; C·H^i: LO += it
-    vpxorq      ymm4, ymm4, ymm2		; C·H^i: MI += it
+    vpshufb     ymm1, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm3, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x00        ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm5, ymm5, ymm3                    ; C·H^i: HI += it
+    vpxorq      ymm0, ymm0, ymm1                    ; C·H^i: LO += it
+    vpxorq      ymm4, ymm4, ymm2                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm4, ymm0, ymm5, 0x96		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm1, ymm4, 0x08		; reduce: MI1
-    vpslldq     ymm2, ymm4, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm0, ymm0, ymm2		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm0, ymm2, ymm0		; reduce: fold LO
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm5, ymm1, ymm0, 0x96		; reduce: + HI
-    vpxorq      ymm0, ymm2, ymm5		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm1, ymm0, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm0, xmm1		; reduce: add up the lanes
+    vpternlogq  ymm4, ymm0, ymm5, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm1, ymm4, 0x08                    ; reduce: MI1
+    vpslldq     ymm2, ymm4, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm0, ymm0, ymm2                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: fold LO
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x2_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm1, ymm0, 0x96              ; reduce: + HI
+    vpxorq      ymm0, ymm2, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_karatsuba_clmul2_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,200 +55,200 @@ global ghash_avx512vl_karatsuba_clmul2_x48_init:function (ghash_avx512vl_karatsu
 align 32
 ghash_avx512vl_karatsuba_clmul2_x48_init:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 768], ymm1		; zeros
-    vmovdqu64   [rdi + 1568], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; H
+    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 768], ymm1                   ; zeros
+    vmovdqu64   [rdi + 1568], ymm1                  ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm2, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: S = B0 + B1
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (A1, A0)
-    vpxorq      xmm3, xmm3, xmm1		; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x00		; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm2, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm3, xmm2, 0x08		; B_2 = B_1·B_1: MI1
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm2, xmm4, xmm2		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm2, xmm4, xmm2		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm5, xmm3, xmm2, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm2, xmm4, xmm5		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vinserti64x2 ymm7, ymm2, xmm1, 0x01		; lane 1: B_1
-    vpshufd     ymm1, ymm7, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm7, ymm1		; S = B0 + B1
-    vmovdqu64   [rdi + 736], ymm7		; B
-    vmovdqu64   [rdi + 1536], ymm1		; S
-    vshufi64x2  ymm1, ymm7, ymm7, 0x00		; V_2 = V_1·B_2: in every lane
-    vpshufd     ymm2, ymm1, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_2 = V_1·B_2: S = B0 + B1
-    vpshufd     ymm3, ymm7, 0x4e		; V_2 = V_1·B_2: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm7		; V_2 = V_1·B_2: A0 + A1
-    vpclmulqdq  ymm6, ymm7, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpclmulqdq  ymm4, ymm7, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm3, ymm3, ymm2, 0x00		; V_2 = V_1·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm3, ymm4, ymm6, 0x96		; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm5, ymm3, 0x08		; V_2 = V_1·B_2: MI1
-    vpslldq     ymm3, ymm3, 0x08		; V_2 = V_1·B_2: MI0·x^64
-    vpxorq      ymm3, ymm4, ymm3		; V_2 = V_1·B_2: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxorq      ymm3, ymm4, ymm3		; V_2 = V_1·B_2: fold LO
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: Y0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (Y1, Y0)
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_2 = V_1·B_2: + HI
-    vpxorq      ymm5, ymm4, ymm6		; V_2 = V_1·B_2: RES = fold(Y) + HI
-    vpshufd     ymm3, ymm5, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm5, ymm3		; V_2 = V_1·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 704], ymm5		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 1504], ymm3		; V_2 = V_1·B_2: S
-    vpshufd     ymm3, ymm5, 0x4e		; V_3 = V_2·B_2: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm5		; V_3 = V_2·B_2: A0 + A1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x00		; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm2, ymm3, ymm2, 0x00		; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96		; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm3, ymm2, 0x08		; V_3 = V_2·B_2: MI1
-    vpslldq     ymm2, ymm2, 0x08		; V_3 = V_2·B_2: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; V_3 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxorq      ymm1, ymm2, ymm1		; V_3 = V_2·B_2: fold LO
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_3 = V_2·B_2: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_3 = V_2·B_2: (Y1, Y0)
-    vpternlogq  ymm4, ymm3, ymm1, 0x96		; V_3 = V_2·B_2: + HI
-    vpxorq      ymm6, ymm2, ymm4		; V_3 = V_2·B_2: RES = fold(Y) + HI
-    vpshufd     ymm1, ymm6, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm1, ymm6, ymm1		; V_3 = V_2·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 672], ymm6		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 1472], ymm1		; V_3 = V_2·B_2: S
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; V_4 = V_2·B_4: in every lane
-    vpshufd     ymm2, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_4 = V_2·B_4: S = B0 + B1
-    vpshufd     ymm3, ymm5, 0x4e		; V_4 = V_2·B_4: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm5		; V_4 = V_2·B_4: A0 + A1
-    vpclmulqdq  ymm4, ymm5, ymm1, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpclmulqdq  ymm1, ymm5, ymm1, 0x00		; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm2, ymm3, ymm2, 0x00		; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96		; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm3, ymm2, 0x08		; V_4 = V_2·B_4: MI1
-    vpslldq     ymm2, ymm2, 0x08		; V_4 = V_2·B_4: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; V_4 = V_2·B_4: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxorq      ymm1, ymm2, ymm1		; V_4 = V_2·B_4: fold LO
-    vpclmulqdq  ymm2, ymm1, ymm0, 0x10		; V_4 = V_2·B_4: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_4 = V_2·B_4: (Y1, Y0)
-    vpternlogq  ymm4, ymm3, ymm1, 0x96		; V_4 = V_2·B_4: + HI
-    vpxorq      ymm3, ymm2, ymm4		; V_4 = V_2·B_4: RES = fold(Y) + HI
-    vpshufd     ymm1, ymm3, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm1, ymm3, ymm1		; V_4 = V_2·B_4: S = B0 + B1
-    vmovdqu64   [rdi + 640], ymm3		; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 1440], ymm1		; V_4 = V_2·B_4: S
-    vshufi64x2  ymm1, ymm3, ymm3, 0x00		; V_4 = V_2·B_4: in every lane
-    vpshufd     ymm2, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_4 = V_2·B_4: S = B0 + B1
-    mov         eax, 0x05			; V_4 = V_2·B_4: rounds of s registers
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm2, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: S = B0 + B1
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
+    vpxorq      xmm3, xmm3, xmm1                    ; B_2 = B_1·B_1: A0 + A1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm3, xmm2, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm2, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxorq      xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm2, xmm4, xmm2                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm5, xmm3, xmm2, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm2, xmm4, xmm5                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti64x2 ymm7, ymm2, xmm1, 0x01             ; lane 1: B_1
+    vpshufd     ymm1, ymm7, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm7, ymm1                    ; S = B0 + B1
+    vmovdqu64   [rdi + 736], ymm7                   ; B
+    vmovdqu64   [rdi + 1536], ymm1                  ; S
+    vshufi64x2  ymm1, ymm7, ymm7, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_2 = V_1·B_2: S = B0 + B1
+    vpshufd     ymm3, ymm7, 0x4e                    ; V_2 = V_1·B_2: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm7                    ; V_2 = V_1·B_2: A0 + A1
+    vpclmulqdq  ymm6, ymm7, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpclmulqdq  ymm4, ymm7, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm3, ymm2, 0x00              ; V_2 = V_1·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm3, ymm4, ymm6, 0x96              ; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm5, ymm3, 0x08                    ; V_2 = V_1·B_2: MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; V_2 = V_1·B_2: MI0·x^64
+    vpxorq      ymm3, ymm4, ymm3                    ; V_2 = V_1·B_2: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxorq      ymm3, ymm4, ymm3                    ; V_2 = V_1·B_2: fold LO
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: Y0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (Y1, Y0)
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm5, ymm4, ymm6                    ; V_2 = V_1·B_2: RES = fold(Y) + HI
+    vpshufd     ymm3, ymm5, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm5, ymm3                    ; V_2 = V_1·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 704], ymm5                   ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 1504], ymm3                  ; V_2 = V_1·B_2: S
+    vpshufd     ymm3, ymm5, 0x4e                    ; V_3 = V_2·B_2: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm5                    ; V_3 = V_2·B_2: A0 + A1
+    vpclmulqdq  ymm4, ymm5, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm2, ymm3, ymm2, 0x00              ; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm3, ymm2, 0x08                    ; V_3 = V_2·B_2: MI1
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: MI0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxorq      ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: fold LO
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_3 = V_2·B_2: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_3 = V_2·B_2: (Y1, Y0)
+    vpternlogq  ymm4, ymm3, ymm1, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm6, ymm2, ymm4                    ; V_3 = V_2·B_2: RES = fold(Y) + HI
+    vpshufd     ymm1, ymm6, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm1, ymm6, ymm1                    ; V_3 = V_2·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 672], ymm6                   ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 1472], ymm1                  ; V_3 = V_2·B_2: S
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_4 = V_2·B_4: S = B0 + B1
+    vpshufd     ymm3, ymm5, 0x4e                    ; V_4 = V_2·B_4: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm5                    ; V_4 = V_2·B_4: A0 + A1
+    vpclmulqdq  ymm4, ymm5, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpclmulqdq  ymm1, ymm5, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm2, ymm3, ymm2, 0x00              ; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm3, ymm2, 0x08                    ; V_4 = V_2·B_4: MI1
+    vpslldq     ymm2, ymm2, 0x08                    ; V_4 = V_2·B_4: MI0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxorq      ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: fold LO
+    vpclmulqdq  ymm2, ymm1, ymm0, 0x10              ; V_4 = V_2·B_4: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (Y1, Y0)
+    vpternlogq  ymm4, ymm3, ymm1, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm3, ymm2, ymm4                    ; V_4 = V_2·B_4: RES = fold(Y) + HI
+    vpshufd     ymm1, ymm3, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm1, ymm3, ymm1                    ; V_4 = V_2·B_4: S = B0 + B1
+    vmovdqu64   [rdi + 640], ymm3                   ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 1440], ymm1                  ; V_4 = V_2·B_4: S
+    vshufi64x2  ymm1, ymm3, ymm3, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_4 = V_2·B_4: S = B0 + B1
+    mov         eax, 0x05                           ; V_4 = V_2·B_4: rounds of s registers
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpshufd     ymm4, ymm7, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm7		; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm9, ymm7, ymm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    vpclmulqdq  ymm7, ymm7, ymm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm7, ymm9, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm8, ymm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    vpslldq     ymm4, ymm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm7, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpxorq      ymm4, ymm7, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: fold LO
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
-    vpternlogq  ymm9, ymm8, ymm4, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    vpxorq      ymm7, ymm7, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     ymm4, ymm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm9, ymm5, ymm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    vpclmulqdq  ymm5, ymm5, ymm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm5, ymm9, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm8, ymm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    vpslldq     ymm4, ymm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm5, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm5, ymm4, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpxorq      ymm4, ymm5, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: fold LO
-    vpclmulqdq  ymm5, ymm4, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
-    vpternlogq  ymm9, ymm8, ymm4, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    vpxorq      ymm5, ymm5, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     ymm4, ymm6, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm6		; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm9, ymm6, ymm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    vpclmulqdq  ymm6, ymm6, ymm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm6, ymm9, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm8, ymm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    vpslldq     ymm4, ymm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    vpxorq      ymm4, ymm6, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpxorq      ymm4, ymm6, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: fold LO
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
-    vpternlogq  ymm9, ymm8, ymm4, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    vpxorq      ymm6, ymm6, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     ymm4, ymm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
-    vpclmulqdq  ymm9, ymm3, ymm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    vpclmulqdq  ymm3, ymm3, ymm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    vpclmulqdq  ymm4, ymm4, ymm2, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm4, ymm3, ymm9, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm8, ymm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    vpslldq     ymm4, ymm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    vpxorq      ymm3, ymm3, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpxorq      ymm3, ymm4, ymm3		; V_(i+4) = V_(i+4-s)·B_sL: fold LO
-    vpclmulqdq  ymm4, ymm3, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
-    vpternlogq  ymm9, ymm8, ymm3, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    vpxorq      ymm3, ymm4, ymm9		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
-    vpshufd     ymm4, ymm7, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      ymm4, ymm7, ymm4		; entries of V_(i+1): S = B0 + B1
-    vmovdqu64   [rdi + 736], ymm7		; entries of V_(i+1): B
-    vmovdqu64   [rdi + 1536], ymm4		; entries of V_(i+1): S
-    vpshufd     ymm4, ymm5, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm4, ymm5, ymm4		; entries of V_(i+2): S = B0 + B1
-    vmovdqu64   [rdi + 704], ymm5		; entries of V_(i+2): B
-    vmovdqu64   [rdi + 1504], ymm4		; entries of V_(i+2): S
-    vpshufd     ymm4, ymm6, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm4, ymm6, ymm4		; entries of V_(i+3): S = B0 + B1
-    vmovdqu64   [rdi + 672], ymm6		; entries of V_(i+3): B
-    vmovdqu64   [rdi + 1472], ymm4		; entries of V_(i+3): S
-    vpshufd     ymm4, ymm3, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxorq      ymm4, ymm3, ymm4		; entries of V_(i+4): S = B0 + B1
-    vmovdqu64   [rdi + 640], ymm3		; entries of V_(i+4): B
-    vmovdqu64   [rdi + 1440], ymm4		; entries of V_(i+4): S
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpshufd     ymm4, ymm7, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm7                    ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm9, ymm7, ymm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpclmulqdq  ymm7, ymm7, ymm1, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm4, ymm7, ymm9, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm8, ymm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    vpxorq      ymm4, ymm7, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxorq      ymm4, ymm7, ymm4                    ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
+    vpternlogq  ymm9, ymm8, ymm4, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxorq      ymm7, ymm7, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     ymm4, ymm5, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm5                    ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm9, ymm5, ymm1, 0x11              ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    vpclmulqdq  ymm5, ymm5, ymm1, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm4, ymm5, ymm9, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm8, ymm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    vpxorq      ymm4, ymm5, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxorq      ymm4, ymm5, ymm4                    ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
+    vpternlogq  ymm9, ymm8, ymm4, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     ymm4, ymm6, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm6                    ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm9, ymm6, ymm1, 0x11              ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    vpclmulqdq  ymm6, ymm6, ymm1, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm4, ymm6, ymm9, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm8, ymm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    vpxorq      ymm4, ymm6, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpxorq      ymm4, ymm6, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
+    vpternlogq  ymm9, ymm8, ymm4, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    vpxorq      ymm6, ymm6, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     ymm4, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
+    vpclmulqdq  ymm9, ymm3, ymm1, 0x11              ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    vpclmulqdq  ymm3, ymm3, ymm1, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    vpclmulqdq  ymm4, ymm4, ymm2, 0x00              ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm4, ymm3, ymm9, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm8, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    vpslldq     ymm4, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    vpxorq      ymm3, ymm3, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpxorq      ymm3, ymm4, ymm3                    ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
+    vpclmulqdq  ymm4, ymm3, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
+    vpternlogq  ymm9, ymm8, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    vpxorq      ymm3, ymm4, ymm9                    ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
+    vpshufd     ymm4, ymm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxorq      ymm4, ymm7, ymm4                    ; entries of V_(i+1): S = B0 + B1
+    vmovdqu64   [rdi + 736], ymm7                   ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 1536], ymm4                  ; entries of V_(i+1): S
+    vpshufd     ymm4, ymm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm4, ymm5, ymm4                    ; entries of V_(i+2): S = B0 + B1
+    vmovdqu64   [rdi + 704], ymm5                   ; entries of V_(i+2): B
+    vmovdqu64   [rdi + 1504], ymm4                  ; entries of V_(i+2): S
+    vpshufd     ymm4, ymm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm4, ymm6, ymm4                    ; entries of V_(i+3): S = B0 + B1
+    vmovdqu64   [rdi + 672], ymm6                   ; entries of V_(i+3): B
+    vmovdqu64   [rdi + 1472], ymm4                  ; entries of V_(i+3): S
+    vpshufd     ymm4, ymm3, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      ymm4, ymm3, ymm4                    ; entries of V_(i+4): S = B0 + B1
+    vmovdqu64   [rdi + 640], ymm3                   ; entries of V_(i+4): B
+    vmovdqu64   [rdi + 1440], ymm4                  ; entries of V_(i+4): S
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -260,28 +260,28 @@ global ghash_avx512vl_karatsuba_clmul2_x48_mul:function (ghash_avx512vl_karatsub
 align 32
 ghash_avx512vl_karatsuba_clmul2_x48_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 1552], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 1552], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -293,302 +293,302 @@ global ghash_avx512vl_karatsuba_clmul2_x48_update:function (ghash_avx512vl_karat
 align 32
 ghash_avx512vl_karatsuba_clmul2_x48_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x48_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 1552], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 752], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 1552], 0x00      ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]	; byte_swap
+    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; byte_swap
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]	; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx + 64]		; C3·H^22: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^22: C
-    vpshufd     ymm4, ymm3, 0x4e		; C3·H^22: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C3·H^22: A0 + A1
-    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x11	; C3·H^22: A1·B1
-    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00	; C3·H^22: A0·B0
-    vpclmulqdq  ymm14, ymm4, [rdi + 864], 0x00	; C3·H^22: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm3, [rdx + 96]		; C4·H^21: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C4·H^21: C
-    vpshufd     ymm4, ymm3, 0x4e		; C4·H^21: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C4·H^21: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11	; C4·H^21: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00	; C4·H^21: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x00	; C4·H^21: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 128]		; C5·H^20: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C5·H^20: C
-    vpshufd     ymm7, ymm6, 0x4e		; C5·H^20: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C5·H^20: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11	; C5·H^20: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00	; C5·H^20: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x00	; C5·H^20: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx + 160]		; C6·H^19: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C6·H^19: C
-    vpshufd     ymm10, ymm9, 0x4e		; C6·H^19: (A1, A0)
-    vpxorq      ymm10, ymm10, ymm9		; C6·H^19: A0 + A1
-    vpclmulqdq  ymm11, ymm9, [rdi + 160], 0x11	; C6·H^19: A1·B1
-    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00	; C6·H^19: A0·B0
-    vpclmulqdq  ymm10, ymm10, [rdi + 960], 0x00	; C6·H^19: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm5, ymm8, 0x96		; C6·H^19: HI += it
-    vpternlogq  ymm13, ymm3, ymm6, 0x96		; C6·H^19: LO += it
-    vpternlogq  ymm14, ymm4, ymm7, 0x96		; C6·H^19: MI += it
-    vmovdqu64   ymm3, [rdx + 192]		; C7·H^18: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C7·H^18: C
-    vpshufd     ymm4, ymm3, 0x4e		; C7·H^18: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C7·H^18: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 192], 0x11	; C7·H^18: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 192], 0x00	; C7·H^18: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x00	; C7·H^18: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 224]		; C8·H^17: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C8·H^17: C
-    vpshufd     ymm7, ymm6, 0x4e		; C8·H^17: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C8·H^17: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11	; C8·H^17: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00	; C8·H^17: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1024], 0x00	; C8·H^17: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm11, ymm5, 0x96	; C8·H^17: HI += it
-    vpternlogq  ymm13, ymm9, ymm3, 0x96		; C8·H^17: LO += it
-    vpternlogq  ymm14, ymm10, ymm4, 0x96	; C8·H^17: MI += it
-    vmovdqu64   ymm3, [rdx + 256]		; C9·H^16: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C9·H^16: C
-    vpshufd     ymm4, ymm3, 0x4e		; C9·H^16: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C9·H^16: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x11	; C9·H^16: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 256], 0x00	; C9·H^16: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1056], 0x00	; C9·H^16: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx + 288]		; C10·H^15: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C10·H^15: C
-    vpshufd     ymm10, ymm9, 0x4e		; C10·H^15: (A1, A0)
-    vpxorq      ymm10, ymm10, ymm9		; C10·H^15: A0 + A1
-    vpclmulqdq  ymm11, ymm9, [rdi + 288], 0x11	; C10·H^15: A1·B1
-    vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00	; C10·H^15: A0·B0
-    vpclmulqdq  ymm10, ymm10, [rdi + 1088], 0x00	; C10·H^15: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C10·H^15: HI += it
-    vpternlogq  ymm13, ymm6, ymm3, 0x96		; C10·H^15: LO += it
-    vpternlogq  ymm14, ymm7, ymm4, 0x96		; C10·H^15: MI += it
-    vmovdqu64   ymm3, [rdx + 320]		; C11·H^14: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C11·H^14: C
-    vpshufd     ymm4, ymm3, 0x4e		; C11·H^14: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C11·H^14: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 320], 0x11	; C11·H^14: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 320], 0x00	; C11·H^14: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1120], 0x00	; C11·H^14: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 352]		; C12·H^13: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C12·H^13: C
-    vpshufd     ymm7, ymm6, 0x4e		; C12·H^13: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C12·H^13: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x11	; C12·H^13: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x00	; C12·H^13: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1152], 0x00	; C12·H^13: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm11, ymm5, 0x96	; C12·H^13: HI += it
-    vpternlogq  ymm13, ymm9, ymm3, 0x96		; C12·H^13: LO += it
-    vpternlogq  ymm14, ymm10, ymm4, 0x96	; C12·H^13: MI += it
-    vmovdqu64   ymm3, [rdx + 384]		; C13·H^12: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C13·H^12: C
-    vpshufd     ymm4, ymm3, 0x4e		; C13·H^12: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C13·H^12: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 384], 0x11	; C13·H^12: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 384], 0x00	; C13·H^12: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x00	; C13·H^12: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx + 416]		; C14·H^11: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C14·H^11: C
-    vpshufd     ymm10, ymm9, 0x4e		; C14·H^11: (A1, A0)
-    vpxorq      ymm10, ymm10, ymm9		; C14·H^11: A0 + A1
-    vpclmulqdq  ymm11, ymm9, [rdi + 416], 0x11	; C14·H^11: A1·B1
-    vpclmulqdq  ymm9, ymm9, [rdi + 416], 0x00	; C14·H^11: A0·B0
-    vpclmulqdq  ymm10, ymm10, [rdi + 1216], 0x00	; C14·H^11: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C14·H^11: HI += it
-    vpternlogq  ymm13, ymm6, ymm3, 0x96		; C14·H^11: LO += it
-    vpternlogq  ymm14, ymm7, ymm4, 0x96		; C14·H^11: MI += it
-    vmovdqu64   ymm3, [rdx + 448]		; C15·H^10: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C15·H^10: C
-    vpshufd     ymm4, ymm3, 0x4e		; C15·H^10: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C15·H^10: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 448], 0x11	; C15·H^10: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 448], 0x00	; C15·H^10: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1248], 0x00	; C15·H^10: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 480]		; C16·H^9: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C16·H^9: C
-    vpshufd     ymm7, ymm6, 0x4e		; C16·H^9: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C16·H^9: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x11	; C16·H^9: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x00	; C16·H^9: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1280], 0x00	; C16·H^9: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm11, ymm5, 0x96	; C16·H^9: HI += it
-    vpternlogq  ymm13, ymm9, ymm3, 0x96		; C16·H^9: LO += it
-    vpternlogq  ymm14, ymm10, ymm4, 0x96	; C16·H^9: MI += it
-    vmovdqu64   ymm3, [rdx + 512]		; C17·H^8: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C17·H^8: C
-    vpshufd     ymm4, ymm3, 0x4e		; C17·H^8: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C17·H^8: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 512], 0x11	; C17·H^8: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 512], 0x00	; C17·H^8: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1312], 0x00	; C17·H^8: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx + 544]		; C18·H^7: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C18·H^7: C
-    vpshufd     ymm10, ymm9, 0x4e		; C18·H^7: (A1, A0)
-    vpxorq      ymm10, ymm10, ymm9		; C18·H^7: A0 + A1
-    vpclmulqdq  ymm11, ymm9, [rdi + 544], 0x11	; C18·H^7: A1·B1
-    vpclmulqdq  ymm9, ymm9, [rdi + 544], 0x00	; C18·H^7: A0·B0
-    vpclmulqdq  ymm10, ymm10, [rdi + 1344], 0x00	; C18·H^7: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C18·H^7: HI += it
-    vpternlogq  ymm13, ymm6, ymm3, 0x96		; C18·H^7: LO += it
-    vpternlogq  ymm14, ymm7, ymm4, 0x96		; C18·H^7: MI += it
-    vmovdqu64   ymm3, [rdx + 576]		; C19·H^6: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C19·H^6: C
-    vpshufd     ymm4, ymm3, 0x4e		; C19·H^6: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C19·H^6: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 576], 0x11	; C19·H^6: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 576], 0x00	; C19·H^6: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x00	; C19·H^6: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 608]		; C20·H^5: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C20·H^5: C
-    vpshufd     ymm7, ymm6, 0x4e		; C20·H^5: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C20·H^5: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 608], 0x11	; C20·H^5: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x00	; C20·H^5: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1408], 0x00	; C20·H^5: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm11, ymm5, 0x96	; C20·H^5: HI += it
-    vpternlogq  ymm13, ymm9, ymm3, 0x96		; C20·H^5: LO += it
-    vpternlogq  ymm14, ymm10, ymm4, 0x96	; C20·H^5: MI += it
-    vmovdqu64   ymm3, [rdx + 640]		; C21·H^4: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C21·H^4: C
-    vpshufd     ymm4, ymm3, 0x4e		; C21·H^4: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C21·H^4: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 640], 0x11	; C21·H^4: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 640], 0x00	; C21·H^4: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1440], 0x00	; C21·H^4: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx + 672]		; C22·H^3: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C22·H^3: C
-    vpshufd     ymm10, ymm9, 0x4e		; C22·H^3: (A1, A0)
-    vpxorq      ymm10, ymm10, ymm9		; C22·H^3: A0 + A1
-    vpclmulqdq  ymm11, ymm9, [rdi + 672], 0x11	; C22·H^3: A1·B1
-    vpclmulqdq  ymm9, ymm9, [rdi + 672], 0x00	; C22·H^3: A0·B0
-    vpclmulqdq  ymm10, ymm10, [rdi + 1472], 0x00	; C22·H^3: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C22·H^3: HI += it
-    vpternlogq  ymm13, ymm6, ymm3, 0x96		; C22·H^3: LO += it
-    vpternlogq  ymm14, ymm7, ymm4, 0x96		; C22·H^3: MI += it
-    vmovdqu64   ymm3, [rdx + 704]		; C23·H^2: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C23·H^2: C
-    vpshufd     ymm4, ymm3, 0x4e		; C23·H^2: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C23·H^2: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 704], 0x11	; C23·H^2: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 704], 0x00	; C23·H^2: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 1504], 0x00	; C23·H^2: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 736]		; C24·H^1: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C24·H^1: C
-    vpshufd     ymm7, ymm6, 0x4e		; C24·H^1: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C24·H^1: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 736], 0x11	; C24·H^1: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x00	; C24·H^1: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 1536], 0x00	; C24·H^1: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm11, ymm5, 0x96	; C24·H^1: HI += it
-    vpternlogq  ymm13, ymm9, ymm3, 0x96		; C24·H^1: LO += it
-    vpternlogq  ymm14, ymm10, ymm4, 0x96	; C24·H^1: MI += it
-    vmovdqu64   ymm3, [rdx + 32]		; C2·H^23: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C2·H^23: C
-    vpshufd     ymm4, ymm3, 0x4e		; C2·H^23: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C2·H^23: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11	; C2·H^23: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00	; C2·H^23: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x00	; C2·H^23: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx]			; C1·H^24: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C1·H^24: C
-    vpxorq      ymm2, ymm9, ymm2		; C1·H^24: A = X + C
-    vpshufd     ymm9, ymm2, 0x4e		; C1·H^24: (A1, A0)
-    vpxorq      ymm9, ymm9, ymm2		; C1·H^24: A0 + A1
-    vpclmulqdq  ymm10, ymm2, [rdi], 0x11	; C1·H^24: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00		; C1·H^24: A0·B0
-    vpclmulqdq  ymm9, ymm9, [rdi + 800], 0x00	; C1·H^24: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm12, ymm8, ymm5, 0x96		; C1·H^24: HI += it
-    vpternlogq  ymm13, ymm6, ymm3, 0x96		; C1·H^24: LO += it
-    vpternlogq  ymm14, ymm7, ymm4, 0x96		; C1·H^24: MI += it
-    vpxorq      ymm5, ymm12, ymm10		; C1·H^24: HI += it
-    vpxorq      ymm2, ymm13, ymm2		; C1·H^24: LO += it
-    vpternlogq  ymm14, ymm9, ymm2, 0x96		; reduce: MI += LO
-    vpxorq      ymm3, ymm14, ymm5		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm4, ymm3, 0x08		; reduce: MI1
-    vpslldq     ymm3, ymm3, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: Y0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm5, ymm4, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm3, ymm5		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 768			; next group
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^22: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^22: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C3·H^22: A0 + A1
+    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x11       ; C3·H^22: A1·B1
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x00       ; C3·H^22: A0·B0
+    vpclmulqdq  ymm14, ymm4, [rdi + 864], 0x00      ; C3·H^22: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^21: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^21: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C4·H^21: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C4·H^21: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11        ; C4·H^21: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00        ; C4·H^21: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 896], 0x00       ; C4·H^21: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 128]                   ; C5·H^20: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C5·H^20: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C5·H^20: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C5·H^20: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 128], 0x11       ; C5·H^20: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 128], 0x00       ; C5·H^20: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 928], 0x00       ; C5·H^20: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 160]                   ; C6·H^19: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C6·H^19: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C6·H^19: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C6·H^19: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 160], 0x11      ; C6·H^19: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00       ; C6·H^19: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 960], 0x00     ; C6·H^19: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm5, ymm8, 0x96             ; C6·H^19: HI += it
+    vpternlogq  ymm13, ymm3, ymm6, 0x96             ; C6·H^19: LO += it
+    vpternlogq  ymm14, ymm4, ymm7, 0x96             ; C6·H^19: MI += it
+    vmovdqu64   ymm3, [rdx + 192]                   ; C7·H^18: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C7·H^18: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C7·H^18: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C7·H^18: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 192], 0x11       ; C7·H^18: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 192], 0x00       ; C7·H^18: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 992], 0x00       ; C7·H^18: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 224]                   ; C8·H^17: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C8·H^17: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C8·H^17: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C8·H^17: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 224], 0x11       ; C8·H^17: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 224], 0x00       ; C8·H^17: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1024], 0x00      ; C8·H^17: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C8·H^17: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C8·H^17: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C8·H^17: MI += it
+    vmovdqu64   ymm3, [rdx + 256]                   ; C9·H^16: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C9·H^16: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C9·H^16: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C9·H^16: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 256], 0x11       ; C9·H^16: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 256], 0x00       ; C9·H^16: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1056], 0x00      ; C9·H^16: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 288]                   ; C10·H^15: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C10·H^15: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C10·H^15: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C10·H^15: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 288], 0x11      ; C10·H^15: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00       ; C10·H^15: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1088], 0x00    ; C10·H^15: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C10·H^15: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C10·H^15: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C10·H^15: MI += it
+    vmovdqu64   ymm3, [rdx + 320]                   ; C11·H^14: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C11·H^14: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C11·H^14: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C11·H^14: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 320], 0x11       ; C11·H^14: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 320], 0x00       ; C11·H^14: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1120], 0x00      ; C11·H^14: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 352]                   ; C12·H^13: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C12·H^13: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C12·H^13: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C12·H^13: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 352], 0x11       ; C12·H^13: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 352], 0x00       ; C12·H^13: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1152], 0x00      ; C12·H^13: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C12·H^13: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C12·H^13: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C12·H^13: MI += it
+    vmovdqu64   ymm3, [rdx + 384]                   ; C13·H^12: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C13·H^12: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C13·H^12: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C13·H^12: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 384], 0x11       ; C13·H^12: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 384], 0x00       ; C13·H^12: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1184], 0x00      ; C13·H^12: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 416]                   ; C14·H^11: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C14·H^11: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C14·H^11: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C14·H^11: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 416], 0x11      ; C14·H^11: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 416], 0x00       ; C14·H^11: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1216], 0x00    ; C14·H^11: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C14·H^11: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C14·H^11: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C14·H^11: MI += it
+    vmovdqu64   ymm3, [rdx + 448]                   ; C15·H^10: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C15·H^10: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C15·H^10: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C15·H^10: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 448], 0x11       ; C15·H^10: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 448], 0x00       ; C15·H^10: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1248], 0x00      ; C15·H^10: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 480]                   ; C16·H^9: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C16·H^9: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C16·H^9: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C16·H^9: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 480], 0x11       ; C16·H^9: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 480], 0x00       ; C16·H^9: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1280], 0x00      ; C16·H^9: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C16·H^9: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C16·H^9: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C16·H^9: MI += it
+    vmovdqu64   ymm3, [rdx + 512]                   ; C17·H^8: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C17·H^8: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C17·H^8: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C17·H^8: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 512], 0x11       ; C17·H^8: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 512], 0x00       ; C17·H^8: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1312], 0x00      ; C17·H^8: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 544]                   ; C18·H^7: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C18·H^7: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C18·H^7: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C18·H^7: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 544], 0x11      ; C18·H^7: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 544], 0x00       ; C18·H^7: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1344], 0x00    ; C18·H^7: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C18·H^7: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C18·H^7: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C18·H^7: MI += it
+    vmovdqu64   ymm3, [rdx + 576]                   ; C19·H^6: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C19·H^6: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C19·H^6: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C19·H^6: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 576], 0x11       ; C19·H^6: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 576], 0x00       ; C19·H^6: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1376], 0x00      ; C19·H^6: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 608]                   ; C20·H^5: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C20·H^5: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C20·H^5: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C20·H^5: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 608], 0x11       ; C20·H^5: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 608], 0x00       ; C20·H^5: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1408], 0x00      ; C20·H^5: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C20·H^5: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C20·H^5: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C20·H^5: MI += it
+    vmovdqu64   ymm3, [rdx + 640]                   ; C21·H^4: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C21·H^4: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C21·H^4: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C21·H^4: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 640], 0x11       ; C21·H^4: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 640], 0x00       ; C21·H^4: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1440], 0x00      ; C21·H^4: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx + 672]                   ; C22·H^3: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C22·H^3: C
+    vpshufd     ymm10, ymm9, 0x4e                   ; C22·H^3: (A1, A0)
+    vpxorq      ymm10, ymm10, ymm9                  ; C22·H^3: A0 + A1
+    vpclmulqdq  ymm11, ymm9, [rdi + 672], 0x11      ; C22·H^3: A1·B1
+    vpclmulqdq  ymm9, ymm9, [rdi + 672], 0x00       ; C22·H^3: A0·B0
+    vpclmulqdq  ymm10, ymm10, [rdi + 1472], 0x00    ; C22·H^3: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C22·H^3: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C22·H^3: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C22·H^3: MI += it
+    vmovdqu64   ymm3, [rdx + 704]                   ; C23·H^2: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C23·H^2: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C23·H^2: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C23·H^2: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 704], 0x11       ; C23·H^2: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 704], 0x00       ; C23·H^2: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 1504], 0x00      ; C23·H^2: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 736]                   ; C24·H^1: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C24·H^1: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C24·H^1: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C24·H^1: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 736], 0x11       ; C24·H^1: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 736], 0x00       ; C24·H^1: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 1536], 0x00      ; C24·H^1: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm11, ymm5, 0x96            ; C24·H^1: HI += it
+    vpternlogq  ymm13, ymm9, ymm3, 0x96             ; C24·H^1: LO += it
+    vpternlogq  ymm14, ymm10, ymm4, 0x96            ; C24·H^1: MI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^23: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^23: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C2·H^23: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C2·H^23: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 32], 0x11        ; C2·H^23: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 32], 0x00        ; C2·H^23: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x00       ; C2·H^23: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^24: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^24: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^24: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^24: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^24: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpclmulqdq  ymm9, ymm9, [rdi + 800], 0x00       ; C1·H^24: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^24: HI += it
+    vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^24: MI += it
+    vpxorq      ymm5, ymm12, ymm10                  ; C1·H^24: HI += it
+    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm9, ymm2, 0x96             ; reduce: MI += LO
+    vpxorq      ymm3, ymm14, ymm5                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; reduce: MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
     jae         .group
@@ -599,7 +599,7 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
@@ -607,34 +607,34 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpxorq      xmm7, xmm7, xmm7
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm1, ymm1, ymm0		; C·H^m: C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^m: A = X + C
-    vpshufd     ymm2, ymm1, 0x4e		; C·H^m: (A1, A0)
-    vpxorq      ymm2, ymm2, ymm1		; C·H^m: A0 + A1
-    vpclmulqdq  ymm7, ymm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi + 800], 0x00	; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm6, ymm2, [rdi + 800], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   ymm3, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^i: C
-    vpshufd     ymm4, ymm3, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C·H^i: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm7, ymm7, ymm5		; C·H^i: HI += it
-    vpxorq      ymm1, ymm1, ymm3		; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm4		; C·H^i: MI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^i: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: HI += it
+    vpxorq      ymm1, ymm1, ymm3                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: MI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -644,83 +644,83 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
 .rest:
     lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x48_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
 .last_done:
-    vpshufb     ymm3, ymm3, ymm0		; C
-    vpxorq      ymm2, ymm3, ymm2		; C·H^i: A = X + C; X counts once
-    vpshufd     ymm3, ymm2, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2		; C·H^i: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm7, ymm7, ymm4		; C·H^i: HI += it
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm3		; C·H^i: MI += it
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm3, ymm2, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm7, ymm7, ymm4                    ; C·H^i: HI += it
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm6, ymm1, ymm7, 0x96		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm6, 0x08		; reduce: MI1
-    vpslldq     ymm3, ymm6, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm1, ymm3, ymm1		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm7, ymm2, ymm1, 0x96		; reduce: + HI
-    vpxorq      ymm1, ymm3, ymm7		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpternlogq  ymm6, ymm1, ymm7, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm6, 0x08                    ; reduce: MI1
+    vpslldq     ymm3, ymm6, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,109 +55,109 @@ global ghash_avx512vl_karatsuba_clmul2_x8_init:function (ghash_avx512vl_karatsub
 align 32
 ghash_avx512vl_karatsuba_clmul2_x8_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 128], ymm0		; zeros
-    vmovdqu64   [rdi + 288], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 128], ymm0                   ; zeros
+    vmovdqu64   [rdi + 288], ymm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpshufd     xmm1, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: S = B0 + B1
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (A1, A0)
-    vpxorq      xmm2, xmm2, xmm0		; B_2 = B_1·B_1: A0 + A1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm1, xmm2, xmm1, 0x00		; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; B_2 = B_1·B_1: MI1
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpxorq      xmm1, xmm3, xmm1		; B_2 = B_1·B_1: LO += MI0·x^64
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpxorq      xmm1, xmm3, xmm1		; B_2 = B_1·B_1: fold LO
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; B_2 = B_1·B_1: Y0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (Y1, Y0)
-    vpternlogq  xmm4, xmm2, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm3, xmm4		; B_2 = B_1·B_1: RES = fold(Y) + HI
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpshufd     ymm1, ymm0, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm0, ymm1		; S = B0 + B1
-    vmovdqu64   [rdi + 96], ymm0		; B
-    vmovdqu64   [rdi + 256], ymm1		; S
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpshufd     ymm2, ymm1, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_2 = V_1·B_2: S = B0 + B1
-    vpshufd     ymm3, ymm0, 0x4e		; V_2 = V_1·B_2: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm0		; V_2 = V_1·B_2: A0 + A1
-    vpclmulqdq  ymm5, ymm0, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm3, ymm3, ymm2, 0x00		; V_2 = V_1·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm3, ymm0, ymm5, 0x96		; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm4, ymm3, 0x08		; V_2 = V_1·B_2: MI1
-    vpslldq     ymm3, ymm3, 0x08		; V_2 = V_1·B_2: MI0·x^64
-    vpxorq      ymm0, ymm0, ymm3		; V_2 = V_1·B_2: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpxorq      ymm0, ymm3, ymm0		; V_2 = V_1·B_2: fold LO
-    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_2 = V_1·B_2: Y0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; V_2 = V_1·B_2: (Y1, Y0)
-    vpternlogq  ymm5, ymm4, ymm0, 0x96		; V_2 = V_1·B_2: + HI
-    vpxorq      ymm0, ymm3, ymm5		; V_2 = V_1·B_2: RES = fold(Y) + HI
-    vpshufd     ymm3, ymm0, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm0, ymm3		; V_2 = V_1·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 64], ymm0		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 224], ymm3		; V_2 = V_1·B_2: S
-    vpshufd     ymm3, ymm0, 0x4e		; V_3 = V_2·B_2: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm0		; V_3 = V_2·B_2: A0 + A1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpclmulqdq  ymm1, ymm0, ymm1, 0x00		; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm2, ymm3, ymm2, 0x00		; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm2, ymm1, ymm4, 0x96		; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm3, ymm2, 0x08		; V_3 = V_2·B_2: MI1
-    vpslldq     ymm2, ymm2, 0x08		; V_3 = V_2·B_2: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; V_3 = V_2·B_2: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpxorq      ymm1, ymm2, ymm1		; V_3 = V_2·B_2: fold LO
-    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_3 = V_2·B_2: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_3 = V_2·B_2: (Y1, Y0)
-    vpternlogq  ymm4, ymm3, ymm1, 0x96		; V_3 = V_2·B_2: + HI
-    vpxorq      ymm1, ymm2, ymm4		; V_3 = V_2·B_2: RES = fold(Y) + HI
-    vpshufd     ymm2, ymm1, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_3 = V_2·B_2: S = B0 + B1
-    vmovdqu64   [rdi + 32], ymm1		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 192], ymm2		; V_3 = V_2·B_2: S
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: in every lane
-    vpshufd     ymm2, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm1, ymm2		; V_4 = V_2·B_4: S = B0 + B1
-    vpshufd     ymm3, ymm0, 0x4e		; V_4 = V_2·B_4: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm0		; V_4 = V_2·B_4: A0 + A1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x00		; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm1, ymm3, ymm2, 0x00		; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm1, ymm0, ymm4, 0x96		; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm1, 0x08		; V_4 = V_2·B_4: MI1
-    vpslldq     ymm1, ymm1, 0x08		; V_4 = V_2·B_4: MI0·x^64
-    vpxorq      ymm0, ymm0, ymm1		; V_4 = V_2·B_4: LO += MI0·x^64
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpxorq      ymm0, ymm1, ymm0		; V_4 = V_2·B_4: fold LO
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; V_4 = V_2·B_4: Y0·Q'
-    vpshufd     ymm0, ymm0, 0x4e		; V_4 = V_2·B_4: (Y1, Y0)
-    vpternlogq  ymm4, ymm2, ymm0, 0x96		; V_4 = V_2·B_4: + HI
-    vpxorq      ymm0, ymm1, ymm4		; V_4 = V_2·B_4: RES = fold(Y) + HI
-    vpshufd     ymm1, ymm0, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm1, ymm0, ymm1		; V_4 = V_2·B_4: S = B0 + B1
-    vmovdqu64   [rdi], ymm0			; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 160], ymm1		; V_4 = V_2·B_4: S
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_4
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpshufd     xmm1, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: S = B0 + B1
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (A1, A0)
+    vpxorq      xmm2, xmm2, xmm0                    ; B_2 = B_1·B_1: A0 + A1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm1, xmm2, xmm1, 0x00              ; B_2 = B_1·B_1: (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: LO += MI0·x^64
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold LO
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; B_2 = B_1·B_1: Y0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (Y1, Y0)
+    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm3, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpshufd     ymm1, ymm0, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm0, ymm1                    ; S = B0 + B1
+    vmovdqu64   [rdi + 96], ymm0                    ; B
+    vmovdqu64   [rdi + 256], ymm1                   ; S
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_2 = V_1·B_2: S = B0 + B1
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_2 = V_1·B_2: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm0                    ; V_2 = V_1·B_2: A0 + A1
+    vpclmulqdq  ymm5, ymm0, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm3, ymm2, 0x00              ; V_2 = V_1·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm3, ymm0, ymm5, 0x96              ; V_2 = V_1·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; V_2 = V_1·B_2: MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; V_2 = V_1·B_2: MI0·x^64
+    vpxorq      ymm0, ymm0, ymm3                    ; V_2 = V_1·B_2: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpxorq      ymm0, ymm3, ymm0                    ; V_2 = V_1·B_2: fold LO
+    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_2 = V_1·B_2: Y0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_2 = V_1·B_2: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm0, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm0, ymm3, ymm5                    ; V_2 = V_1·B_2: RES = fold(Y) + HI
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm0, ymm3                    ; V_2 = V_1·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 64], ymm0                    ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 224], ymm3                   ; V_2 = V_1·B_2: S
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_3 = V_2·B_2: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm0                    ; V_3 = V_2·B_2: A0 + A1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm2, ymm3, ymm2, 0x00              ; V_3 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm2, ymm1, ymm4, 0x96              ; V_3 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm3, ymm2, 0x08                    ; V_3 = V_2·B_2: MI1
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: MI0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; V_3 = V_2·B_2: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpxorq      ymm1, ymm2, ymm1                    ; V_3 = V_2·B_2: fold LO
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_3 = V_2·B_2: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_3 = V_2·B_2: (Y1, Y0)
+    vpternlogq  ymm4, ymm3, ymm1, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm1, ymm2, ymm4                    ; V_3 = V_2·B_2: RES = fold(Y) + HI
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_3 = V_2·B_2: S = B0 + B1
+    vmovdqu64   [rdi + 32], ymm1                    ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 192], ymm2                   ; V_3 = V_2·B_2: S
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpshufd     ymm2, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm1, ymm2                    ; V_4 = V_2·B_4: S = B0 + B1
+    vpshufd     ymm3, ymm0, 0x4e                    ; V_4 = V_2·B_4: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm0                    ; V_4 = V_2·B_4: A0 + A1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm1, ymm3, ymm2, 0x00              ; V_4 = V_2·B_4: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm1, ymm0, ymm4, 0x96              ; V_4 = V_2·B_4: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm1, 0x08                    ; V_4 = V_2·B_4: MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: MI0·x^64
+    vpxorq      ymm0, ymm0, ymm1                    ; V_4 = V_2·B_4: LO += MI0·x^64
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpxorq      ymm0, ymm1, ymm0                    ; V_4 = V_2·B_4: fold LO
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; V_4 = V_2·B_4: Y0·Q'
+    vpshufd     ymm0, ymm0, 0x4e                    ; V_4 = V_2·B_4: (Y1, Y0)
+    vpternlogq  ymm4, ymm2, ymm0, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm0, ymm1, ymm4                    ; V_4 = V_2·B_4: RES = fold(Y) + HI
+    vpshufd     ymm1, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm1, ymm0, ymm1                    ; V_4 = V_2·B_4: S = B0 + B1
+    vmovdqu64   [rdi], ymm0                         ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 160], ymm1                   ; V_4 = V_2·B_4: S
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_4
 .end:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16])
@@ -168,28 +168,28 @@ global ghash_avx512vl_karatsuba_clmul2_x8_mul:function (ghash_avx512vl_karatsuba
 align 32
 ghash_avx512vl_karatsuba_clmul2_x8_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; X
 .block:
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 272], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 272], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
 .store:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -201,132 +201,132 @@ global ghash_avx512vl_karatsuba_clmul2_x8_update:function (ghash_avx512vl_karats
 align 32
 ghash_avx512vl_karatsuba_clmul2_x8_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x8_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpshufd     xmm1, xmm0, 0x4e		; (A1, A0)
-    vpxorq      xmm1, xmm1, xmm0		; A0 + A1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm1, xmm1, [rdi + 272], 0x00	; (A0 + A1)·(B0 + B1)
-    vpternlogq  xmm1, xmm0, xmm3, 0x96		; MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     xmm2, xmm1, 0x08		; MI1
-    vpslldq     xmm1, xmm1, 0x08		; MI0·x^64
-    vpxorq      xmm0, xmm0, xmm1		; LO += MI0·x^64
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (LO1, LO0)
-    vpxorq      xmm0, xmm1, xmm0		; fold LO
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; Y0·Q'
-    vpshufd     xmm0, xmm0, 0x4e		; (Y1, Y0)
-    vpternlogq  xmm3, xmm2, xmm0, 0x96		; + HI
-    vpxorq      xmm0, xmm1, xmm3		; RES = fold(Y) + HI
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
+    vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm1, xmm1, [rdi + 272], 0x00       ; (A0 + A1)·(B0 + B1)
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     xmm2, xmm1, 0x08                    ; MI1
+    vpslldq     xmm1, xmm1, 0x08                    ; MI0·x^64
+    vpxorq      xmm0, xmm0, xmm1                    ; LO += MI0·x^64
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    vpxorq      xmm0, xmm1, xmm0                    ; fold LO
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; Y0·Q'
+    vpshufd     xmm0, xmm0, 0x4e                    ; (Y1, Y0)
+    vpternlogq  xmm3, xmm2, xmm0, 0x96              ; + HI
+    vpxorq      xmm0, xmm1, xmm3                    ; RES = fold(Y) + HI
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]	; byte_swap
+    vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x8_byte_swap]  ; byte_swap
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q]	; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx + 64]		; C3·H^2: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C3·H^2: C
-    vpshufd     ymm4, ymm3, 0x4e		; C3·H^2: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C3·H^2: A0 + A1
-    vpclmulqdq  ymm11, ymm3, [rdi + 64], 0x11	; C3·H^2: A1·B1
-    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x00	; C3·H^2: A0·B0
-    vpclmulqdq  ymm13, ymm4, [rdi + 224], 0x00	; C3·H^2: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm3, [rdx + 96]		; C4·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C4·H^1: C
-    vpshufd     ymm4, ymm3, 0x4e		; C4·H^1: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C4·H^1: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11	; C4·H^1: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00	; C4·H^1: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x00	; C4·H^1: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm6, [rdx + 32]		; C2·H^3: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; C2·H^3: C
-    vpshufd     ymm7, ymm6, 0x4e		; C2·H^3: (A1, A0)
-    vpxorq      ymm7, ymm7, ymm6		; C2·H^3: A0 + A1
-    vpclmulqdq  ymm8, ymm6, [rdi + 32], 0x11	; C2·H^3: A1·B1
-    vpclmulqdq  ymm6, ymm6, [rdi + 32], 0x00	; C2·H^3: A0·B0
-    vpclmulqdq  ymm7, ymm7, [rdi + 192], 0x00	; C2·H^3: (A0 + A1)·(B0 + B1)
-    vmovdqu64   ymm9, [rdx]			; C1·H^4: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C1·H^4: C
-    vpxorq      ymm2, ymm9, ymm2		; C1·H^4: A = X + C
-    vpshufd     ymm9, ymm2, 0x4e		; C1·H^4: (A1, A0)
-    vpxorq      ymm9, ymm9, ymm2		; C1·H^4: A0 + A1
-    vpclmulqdq  ymm10, ymm2, [rdi], 0x11	; C1·H^4: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00		; C1·H^4: A0·B0
-    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00	; C1·H^4: (A0 + A1)·(B0 + B1)
-    vpternlogq  ymm11, ymm5, ymm8, 0x96		; C1·H^4: HI += it
-    vpternlogq  ymm12, ymm3, ymm6, 0x96		; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm4, ymm7, 0x96		; C1·H^4: MI += it
-    vpxorq      ymm5, ymm11, ymm10		; C1·H^4: HI += it
-    vpxorq      ymm2, ymm12, ymm2		; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm9, ymm2, 0x96		; reduce: MI += LO
-    vpxorq      ymm3, ymm13, ymm5		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm4, ymm3, 0x08		; reduce: MI1
-    vpslldq     ymm3, ymm3, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x10		; reduce: Y0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm5, ymm4, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm3, ymm5		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 0x80			; next group
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C3·H^2: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C3·H^2: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C3·H^2: A0 + A1
+    vpclmulqdq  ymm11, ymm3, [rdi + 64], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  ymm12, ymm3, [rdi + 64], 0x00       ; C3·H^2: A0·B0
+    vpclmulqdq  ymm13, ymm4, [rdi + 224], 0x00      ; C3·H^2: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C4·H^1: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C4·H^1: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C4·H^1: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi + 96], 0x00        ; C4·H^1: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 256], 0x00       ; C4·H^1: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm6, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; C2·H^3: C
+    vpshufd     ymm7, ymm6, 0x4e                    ; C2·H^3: (A1, A0)
+    vpxorq      ymm7, ymm7, ymm6                    ; C2·H^3: A0 + A1
+    vpclmulqdq  ymm8, ymm6, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpclmulqdq  ymm6, ymm6, [rdi + 32], 0x00        ; C2·H^3: A0·B0
+    vpclmulqdq  ymm7, ymm7, [rdi + 192], 0x00       ; C2·H^3: (A0 + A1)·(B0 + B1)
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^4: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^4: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^4: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^4: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^4: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  ymm9, ymm9, [rdi + 160], 0x00       ; C1·H^4: (A0 + A1)·(B0 + B1)
+    vpternlogq  ymm11, ymm5, ymm8, 0x96             ; C1·H^4: HI += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C1·H^4: MI += it
+    vpxorq      ymm5, ymm11, ymm10                  ; C1·H^4: HI += it
+    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: MI += LO
+    vpxorq      ymm3, ymm13, ymm5                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm3, 0x08                    ; reduce: MI1
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -337,7 +337,7 @@ ghash_avx512vl_karatsuba_clmul2_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
@@ -345,34 +345,34 @@ ghash_avx512vl_karatsuba_clmul2_x8_update:
     vpxorq      xmm7, xmm7, xmm7
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm1, ymm1, ymm0		; C·H^m: C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^m: A = X + C
-    vpshufd     ymm2, ymm1, 0x4e		; C·H^m: (A1, A0)
-    vpxorq      ymm2, ymm2, ymm1		; C·H^m: A0 + A1
-    vpclmulqdq  ymm7, ymm1, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm6, ymm2, [rdi + 160], 0x00	; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^m: A0 + A1
+    vpclmulqdq  ymm7, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm6, ymm2, [rdi + 160], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   ymm3, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^i: C
-    vpshufd     ymm4, ymm3, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      ymm4, ymm4, ymm3		; C·H^i: A0 + A1
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm3, ymm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 160], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm7, ymm7, ymm5		; C·H^i: HI += it
-    vpxorq      ymm1, ymm1, ymm3		; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm4		; C·H^i: MI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^i: C
+    vpshufd     ymm4, ymm3, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm4, ymm4, ymm3                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 160], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: HI += it
+    vpxorq      ymm1, ymm1, ymm3                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: MI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
@@ -382,83 +382,83 @@ ghash_avx512vl_karatsuba_clmul2_x8_update:
 .rest:
     lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x8_bytes]
     sub         rax, rcx
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x11
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
 .last_done:
-    vpshufb     ymm3, ymm3, ymm0		; C
-    vpxorq      ymm2, ymm3, ymm2		; C·H^i: A = X + C; X counts once
-    vpshufd     ymm3, ymm2, 0x4e		; C·H^i: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm2		; C·H^i: A0 + A1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 160], 0x00	; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm7, ymm7, ymm4		; C·H^i: HI += it
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm3		; C·H^i: MI += it
+    vpshufb     ymm3, ymm3, ymm0                    ; C
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm3, ymm2, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 160], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
+    vpxorq      ymm7, ymm7, ymm4                    ; C·H^i: HI += it
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm6, ymm1, ymm7, 0x96		; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm2, ymm6, 0x08		; reduce: MI1
-    vpslldq     ymm3, ymm6, 0x08		; reduce: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm3		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (LO1, LO0)
-    vpxorq      ymm1, ymm3, ymm1		; reduce: fold LO
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10	; reduce: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; reduce: (Y1, Y0)
-    vpternlogq  ymm7, ymm2, ymm1, 0x96		; reduce: + HI
-    vpxorq      ymm1, ymm3, ymm7		; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpternlogq  ymm6, ymm1, ymm7, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm6, 0x08                    ; reduce: MI1
+    vpslldq     ymm3, ymm6, 0x08                    ; reduce: MI0·x^64
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x8_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,79 +55,79 @@ global ghash_avx512vl_schoolbook_clmul2_x8_natural_init:function (ghash_avx512vl
 align 32
 ghash_avx512vl_schoolbook_clmul2_x8_natural_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 128], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x00		; B_2 = B_1·B_1: A0·B0
-    vpclmulqdq  xmm2, xmm0, xmm0, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·B1
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: MI += it
-    vpsrldq     xmm3, xmm2, 0x08		; B_2 = B_1·B_1: MI1
-    vpxorq      xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI += MI1
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: MI0·x^64
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpxorq      xmm1, xmm3, xmm1		; B_2 = B_1·B_1: fold HI
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; B_2 = B_1·B_1: Y1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: Y0·x^64
-    vpternlogq  xmm4, xmm2, xmm1, 0x96		; B_2 = B_1·B_1: + LO
-    vpxorq      xmm1, xmm3, xmm4		; B_2 = B_1·B_1: RES = fold(Y) + LO
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vmovdqu64   [rdi + 96], ymm0		; B
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm0, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x00		; V_2 = V_1·B_2: A0·B0
-    vpclmulqdq  ymm3, ymm0, ymm1, 0x01		; V_2 = V_1·B_2: A1·B0
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x10		; V_2 = V_1·B_2: A0·B1
-    vpxorq      ymm0, ymm3, ymm0		; V_2 = V_1·B_2: MI += it
-    vpsrldq     ymm3, ymm0, 0x08		; V_2 = V_1·B_2: MI1
-    vpxorq      ymm2, ymm2, ymm3		; V_2 = V_1·B_2: HI += MI1
-    vpslldq     ymm0, ymm0, 0x08		; V_2 = V_1·B_2: MI0·x^64
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpxorq      ymm2, ymm3, ymm2		; V_2 = V_1·B_2: fold HI
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: Y1·Q
-    vpslldq     ymm2, ymm2, 0x08		; V_2 = V_1·B_2: Y0·x^64
-    vpternlogq  ymm4, ymm0, ymm2, 0x96		; V_2 = V_1·B_2: + LO
-    vpxorq      ymm0, ymm3, ymm4		; V_2 = V_1·B_2: RES = fold(Y) + LO
-    vmovdqu64   [rdi + 64], ymm0		; V_2 = V_1·B_2: B
-    vpclmulqdq  ymm2, ymm0, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x00		; V_3 = V_2·B_2: A0·B0
-    vpclmulqdq  ymm3, ymm0, ymm1, 0x01		; V_3 = V_2·B_2: A1·B0
-    vpclmulqdq  ymm1, ymm0, ymm1, 0x10		; V_3 = V_2·B_2: A0·B1
-    vpxorq      ymm1, ymm3, ymm1		; V_3 = V_2·B_2: MI += it
-    vpsrldq     ymm3, ymm1, 0x08		; V_3 = V_2·B_2: MI1
-    vpxorq      ymm2, ymm2, ymm3		; V_3 = V_2·B_2: HI += MI1
-    vpslldq     ymm1, ymm1, 0x08		; V_3 = V_2·B_2: MI0·x^64
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpxorq      ymm2, ymm3, ymm2		; V_3 = V_2·B_2: fold HI
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_3 = V_2·B_2: Y1·Q
-    vpslldq     ymm2, ymm2, 0x08		; V_3 = V_2·B_2: Y0·x^64
-    vpternlogq  ymm4, ymm1, ymm2, 0x96		; V_3 = V_2·B_2: + LO
-    vpxorq      ymm1, ymm3, ymm4		; V_3 = V_2·B_2: RES = fold(Y) + LO
-    vmovdqu64   [rdi + 32], ymm1		; V_3 = V_2·B_2: B
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm0, ymm1, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x00		; V_4 = V_2·B_4: A0·B0
-    vpclmulqdq  ymm3, ymm0, ymm1, 0x01		; V_4 = V_2·B_4: A1·B0
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x10		; V_4 = V_2·B_4: A0·B1
-    vpxorq      ymm0, ymm3, ymm0		; V_4 = V_2·B_4: MI += it
-    vpsrldq     ymm1, ymm0, 0x08		; V_4 = V_2·B_4: MI1
-    vpxorq      ymm1, ymm2, ymm1		; V_4 = V_2·B_4: HI += MI1
-    vpslldq     ymm0, ymm0, 0x08		; V_4 = V_2·B_4: MI0·x^64
-    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpxorq      ymm1, ymm2, ymm1		; V_4 = V_2·B_4: fold HI
-    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: Y1·Q
-    vpslldq     ymm1, ymm1, 0x08		; V_4 = V_2·B_4: Y0·x^64
-    vpternlogq  ymm4, ymm0, ymm1, 0x96		; V_4 = V_2·B_4: + LO
-    vpxorq      ymm0, ymm2, ymm4		; V_4 = V_2·B_4: RES = fold(Y) + LO
-    vmovdqu64   [rdi], ymm0			; V_4 = V_2·B_4: B
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_4
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 128], ymm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x00              ; B_2 = B_1·B_1: A0·B0
+    vpclmulqdq  xmm2, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·B1
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: MI += it
+    vpsrldq     xmm3, xmm2, 0x08                    ; B_2 = B_1·B_1: MI1
+    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += MI1
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: MI0·x^64
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpxorq      xmm1, xmm3, xmm1                    ; B_2 = B_1·B_1: fold HI
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: Y0·x^64
+    vpternlogq  xmm4, xmm2, xmm1, 0x96              ; B_2 = B_1·B_1: + LO
+    vpxorq      xmm1, xmm3, xmm4                    ; B_2 = B_1·B_1: RES = fold(Y) + LO
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vmovdqu64   [rdi + 96], ymm0                    ; B
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x00              ; V_2 = V_1·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x10              ; V_2 = V_1·B_2: A0·B1
+    vpxorq      ymm0, ymm3, ymm0                    ; V_2 = V_1·B_2: MI += it
+    vpsrldq     ymm3, ymm0, 0x08                    ; V_2 = V_1·B_2: MI1
+    vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: HI += MI1
+    vpslldq     ymm0, ymm0, 0x08                    ; V_2 = V_1·B_2: MI0·x^64
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpxorq      ymm2, ymm3, ymm2                    ; V_2 = V_1·B_2: fold HI
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: Y1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_2 = V_1·B_2: Y0·x^64
+    vpternlogq  ymm4, ymm0, ymm2, 0x96              ; V_2 = V_1·B_2: + LO
+    vpxorq      ymm0, ymm3, ymm4                    ; V_2 = V_1·B_2: RES = fold(Y) + LO
+    vmovdqu64   [rdi + 64], ymm0                    ; V_2 = V_1·B_2: B
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x00              ; V_3 = V_2·B_2: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x10              ; V_3 = V_2·B_2: A0·B1
+    vpxorq      ymm1, ymm3, ymm1                    ; V_3 = V_2·B_2: MI += it
+    vpsrldq     ymm3, ymm1, 0x08                    ; V_3 = V_2·B_2: MI1
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: HI += MI1
+    vpslldq     ymm1, ymm1, 0x08                    ; V_3 = V_2·B_2: MI0·x^64
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: fold HI
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: Y1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; V_3 = V_2·B_2: Y0·x^64
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + LO
+    vpxorq      ymm1, ymm3, ymm4                    ; V_3 = V_2·B_2: RES = fold(Y) + LO
+    vmovdqu64   [rdi + 32], ymm1                    ; V_3 = V_2·B_2: B
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x00              ; V_4 = V_2·B_4: A0·B0
+    vpclmulqdq  ymm3, ymm0, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x10              ; V_4 = V_2·B_4: A0·B1
+    vpxorq      ymm0, ymm3, ymm0                    ; V_4 = V_2·B_4: MI += it
+    vpsrldq     ymm1, ymm0, 0x08                    ; V_4 = V_2·B_4: MI1
+    vpxorq      ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: HI += MI1
+    vpslldq     ymm0, ymm0, 0x08                    ; V_4 = V_2·B_4: MI0·x^64
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpxorq      ymm1, ymm2, ymm1                    ; V_4 = V_2·B_4: fold HI
+    vpclmulqdq  ymm2, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: Y1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; V_4 = V_2·B_4: Y0·x^64
+    vpternlogq  ymm4, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: + LO
+    vpxorq      ymm0, ymm2, ymm4                    ; V_4 = V_2·B_4: RES = fold(Y) + LO
+    vmovdqu64   [rdi], ymm0                         ; V_4 = V_2·B_4: B
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_4
 .end:
 
 ; void ghash_avx512vl_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16])
@@ -138,27 +138,27 @@ global ghash_avx512vl_schoolbook_clmul2_x8_natural_mul:function (ghash_avx512vl_
 align 32
 ghash_avx512vl_schoolbook_clmul2_x8_natural_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpxorq      xmm1, xmm1, xmm2		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpxorq      xmm1, xmm2, xmm1		; fold HI
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; Y1·Q
-    vpslldq     xmm1, xmm1, 0x08		; Y0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(Y) + LO
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm1, xmm2                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
 .store:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -170,126 +170,126 @@ global ghash_avx512vl_schoolbook_clmul2_x8_natural_update:function (ghash_avx512
 align 32
 ghash_avx512vl_schoolbook_clmul2_x8_natural_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00	; A0·B0
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10	; A0·B1
-    vpxorq      xmm0, xmm2, xmm0		; MI += it
-    vpsrldq     xmm2, xmm0, 0x08		; MI1
-    vpxorq      xmm1, xmm1, xmm2		; HI += MI1
-    vpslldq     xmm0, xmm0, 0x08		; MI0·x^64
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpxorq      xmm1, xmm2, xmm1		; fold HI
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; Y1·Q
-    vpslldq     xmm1, xmm1, 0x08		; Y0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(Y) + LO
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm0, [rdi + 112], 0x00       ; A0·B0
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x10       ; A0·B1
+    vpxorq      xmm0, xmm2, xmm0                    ; MI += it
+    vpsrldq     xmm2, xmm0, 0x08                    ; MI1
+    vpxorq      xmm1, xmm1, xmm2                    ; HI += MI1
+    vpslldq     xmm0, xmm0, 0x08                    ; MI0·x^64
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpxorq      xmm1, xmm2, xmm1                    ; fold HI
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; Y1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; Y0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(Y) + LO
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal]	; bit_reversal
+    vmovdqu64   ymm0, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_bit_reversal]  ; bit_reversal
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q]	; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx + 64]		; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C3·H^2: C
-    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x11	; C3·H^2: A1·B1
-    vpclmulqdq  ymm15, ymm3, [rdi + 64], 0x00	; C3·H^2: A0·B0
-    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x01	; C3·H^2: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x10	; C3·H^2: A0·B1
-    vmovdqu64   ymm4, [rdx + 96]		; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C4·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x11	; C4·H^1: A1·B1
-    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x00	; C4·H^1: A0·B0
-    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01	; C4·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x10	; C4·H^1: A0·B1
-    vmovdqu64   ymm8, [rdx + 32]		; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C2·H^3: C
-    vpclmulqdq  ymm9, ymm8, [rdi + 32], 0x11	; C2·H^3: A1·B1
-    vpclmulqdq  ymm10, ymm8, [rdi + 32], 0x00	; C2·H^3: A0·B0
-    vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01	; C2·H^3: A1·B0
-    vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x10	; C2·H^3: A0·B1
-    vpternlogq  ymm13, ymm3, ymm7, 0x96		; C2·H^3: MI += it
-    vmovdqu64   ymm3, [rdx]			; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C1·H^4: C
-    vpxorq      ymm2, ymm3, ymm2		; C1·H^4: A = X + C
-    vpclmulqdq  ymm3, ymm2, [rdi], 0x11		; C1·H^4: A1·B1
-    vpclmulqdq  ymm7, ymm2, [rdi], 0x00		; C1·H^4: A0·B0
-    vpclmulqdq  ymm12, ymm2, [rdi], 0x01	; C1·H^4: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x10		; C1·H^4: A0·B1
-    vpternlogq  ymm14, ymm5, ymm9, 0x96		; C1·H^4: HI += it
-    vpternlogq  ymm15, ymm6, ymm10, 0x96	; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm4, ymm11, 0x96	; C1·H^4: MI += it
-    vpternlogq  ymm13, ymm8, ymm12, 0x96	; C1·H^4: MI += it
-    vpxorq      ymm2, ymm13, ymm2		; C1·H^4: MI += it
-    vpsrldq     ymm4, ymm2, 0x08		; reduce: MI1
-    vpternlogq  ymm14, ymm3, ymm4, 0x96		; reduce: HI += MI1
-    vpslldq     ymm2, ymm2, 0x08		; reduce: MI0·x^64
-    vpternlogq  ymm15, ymm7, ymm2, 0x96		; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm2, ymm14, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm3, ymm14, 0x08		; reduce: HI0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; reduce: fold HI
-    vpclmulqdq  ymm3, ymm2, ymm1, 0x01		; reduce: Y1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: Y0·x^64
-    vpternlogq  ymm2, ymm15, ymm3, 0x96		; reduce: RES = fold(Y) + LO
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm2, xmm3		; reduce: add up the lanes
-    add         rdx, 0x80			; next group
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^2: C
+    vpclmulqdq  ymm14, ymm3, [rdi + 64], 0x11       ; C3·H^2: A1·B1
+    vpclmulqdq  ymm15, ymm3, [rdi + 64], 0x00       ; C3·H^2: A0·B0
+    vpclmulqdq  ymm13, ymm3, [rdi + 64], 0x01       ; C3·H^2: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi + 64], 0x10        ; C3·H^2: A0·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C4·H^1: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vpclmulqdq  ymm6, ymm4, [rdi + 96], 0x00        ; C4·H^1: A0·B0
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^1: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x10        ; C4·H^1: A0·B1
+    vmovdqu64   ymm8, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C2·H^3: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpclmulqdq  ymm10, ymm8, [rdi + 32], 0x00       ; C2·H^3: A0·B0
+    vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x10        ; C2·H^3: A0·B1
+    vpternlogq  ymm13, ymm3, ymm7, 0x96             ; C2·H^3: MI += it
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^4: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm3, ymm2, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C1·H^4: A0·B0
+    vpclmulqdq  ymm12, ymm2, [rdi], 0x01            ; C1·H^4: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C1·H^4: A0·B1
+    vpternlogq  ymm14, ymm5, ymm9, 0x96             ; C1·H^4: HI += it
+    vpternlogq  ymm15, ymm6, ymm10, 0x96            ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm11, 0x96            ; C1·H^4: MI += it
+    vpternlogq  ymm13, ymm8, ymm12, 0x96            ; C1·H^4: MI += it
+    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^4: MI += it
+    vpsrldq     ymm4, ymm2, 0x08                    ; reduce: MI1
+    vpternlogq  ymm14, ymm3, ymm4, 0x96             ; reduce: HI += MI1
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: MI0·x^64
+    vpternlogq  ymm15, ymm7, ymm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm2, ymm14, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm3, ymm14, 0x08                   ; reduce: HI0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: fold HI
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x01              ; reduce: Y1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  ymm2, ymm15, ymm3, 0x96             ; reduce: RES = fold(Y) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -300,7 +300,7 @@ ghash_avx512vl_schoolbook_clmul2_x8_natural_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm8, xmm8, xmm8
@@ -308,37 +308,37 @@ ghash_avx512vl_schoolbook_clmul2_x8_natural_update:
     vpxorq      xmm1, xmm1, xmm1
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00	; C·H^m: C
-    vpxorq      ymm2, ymm1, ymm2		; C·H^m: A = X + C
-    vpclmulqdq  ymm1, ymm2, [rdi], 0x11		; C·H^m: A1·B1
-    vpclmulqdq  ymm8, ymm2, [rdi], 0x00		; C·H^m: A0·B0
-    vpclmulqdq  ymm3, ymm2, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x10		; C·H^m: A0·B1
-    vpxorq      ymm7, ymm3, ymm2		; C·H^m: MI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm2, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm1, ymm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm8, ymm2, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm3, ymm2, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxorq      ymm7, ymm3, ymm2                    ; C·H^m: MI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm3, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C·H^i: C
-    vpclmulqdq  ymm4, ymm3, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm5, ymm3, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm6, ymm3, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm3, ymm3, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      ymm1, ymm1, ymm4		; C·H^i: HI += it
-    vpxorq      ymm8, ymm8, ymm5		; C·H^i: LO += it
-    vpternlogq  ymm7, ymm6, ymm3, 0x96		; C·H^i: MI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C·H^i: C
+    vpclmulqdq  ymm4, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm5, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm6, ymm3, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm3, ymm3, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      ymm1, ymm1, ymm4                    ; C·H^i: HI += it
+    vpxorq      ymm8, ymm8, ymm5                    ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm6, ymm3, 0x96              ; C·H^i: MI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -346,77 +346,77 @@ ghash_avx512vl_schoolbook_clmul2_x8_natural_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm3, [rdx]			; whole blocks
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm3, [rdx]			; the first bytes
-    vmovq       xmm4, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 24]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm3, [rdx]			; the first bytes
-    vmovd       xmm4, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm4, xmm4, [rax + 20]		; in their places
-    vporq       xmm3, xmm3, xmm4		; zero-padded
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm3, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x01
     vporq       xmm3, xmm3, xmm4
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm4, xmm4, 0x02
     vporq       xmm3, xmm3, xmm4
-    vpandq      xmm3, xmm3, [rax + 112]		; zero-padded
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm3, [rdx]			; whole blocks
-    vmovdqu64   xmm4, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm3, ymm3, xmm4, 0x01		; with them
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
 .last_done:
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C
-    vpxorq      ymm2, ymm3, ymm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm3, ymm2, [rdi], 0x11		; C·H^i: A1·B1
-    vpclmulqdq  ymm4, ymm2, [rdi], 0x00		; C·H^i: A0·B0
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x10		; C·H^i: A0·B1
-    vpxorq      ymm1, ymm1, ymm3		; C·H^i: HI += it
-    vpxorq      ymm8, ymm8, ymm4		; C·H^i: LO += it
-    vpternlogq  ymm7, ymm5, ymm2, 0x96		; C·H^i: MI += it
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm3, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  ymm5, ymm2, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      ymm1, ymm1, ymm3                    ; C·H^i: HI += it
+    vpxorq      ymm8, ymm8, ymm4                    ; C·H^i: LO += it
+    vpternlogq  ymm7, ymm5, ymm2, 0x96              ; C·H^i: MI += it
 .reduce:
-    vpsrldq     ymm2, ymm7, 0x08		; reduce: MI1
-    vpxorq      ymm1, ymm1, ymm2		; reduce: HI += MI1
-    vpslldq     ymm2, ymm7, 0x08		; reduce: MI0·x^64
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08		; reduce: HI0·x^64
-    vpxorq      ymm1, ymm3, ymm1		; reduce: fold HI
-    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01	; reduce: Y1·Q
-    vpslldq     ymm1, ymm1, 0x08		; reduce: Y0·x^64
-    vpternlogq  ymm8, ymm2, ymm1, 0x96		; reduce: + LO
-    vpxorq      ymm1, ymm3, ymm8		; reduce: RES = fold(Y) + LO
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
+    vpsrldq     ymm2, ymm7, 0x08                    ; reduce: MI1
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: HI += MI1
+    vpslldq     ymm2, ymm7, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold HI
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_schoolbook_clmul2_x8_natural_fold_q], 0x01  ; reduce: Y1·Q
+    vpslldq     ymm1, ymm1, 0x08                    ; reduce: Y0·x^64
+    vpternlogq  ymm8, ymm2, ymm1, 0x96              ; reduce: + LO
+    vpxorq      ymm1, ymm3, ymm8                    ; reduce: RES = fold(Y) + LO
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,316 +55,316 @@ global ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init:function (ghash_avx512
 align 32
 ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 256], ymm1		; zeros
-    vmovdqu64   [rdi + 544], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; H
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 256], ymm1                   ; zeros
+    vmovdqu64   [rdi + 544], ymm1                   ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
-    vpsrad      xmm2, xmm2, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm2, xmm2, xmm0		; B_1: x^-1 if it is set
-    vpsrlq      xmm3, xmm1, 0x3f		; B_1: bits that cross
-    vpslldq     xmm3, xmm3, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm1, xmm1, 0x01		; B_1: H << 1
-    vpternlogq  xmm1, xmm3, xmm2, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm1, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm6, xmm5, xmm4, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm2, xmm6, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm10, ymm2, xmm1, 0x01	; lane 1: B_1
-    vpclmulqdq  ymm1, ymm10, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm10, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm10, ymm1		; C1
-    vpunpckhqdq ymm1, ymm10, ymm1		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpternlogq  ymm3, ymm4, ymm5, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi + 224], ymm2		; C1
-    vmovdqu64   [rdi + 512], ymm1		; C2
+    vpsrad      xmm2, xmm2, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm2, xmm2, xmm0                    ; B_1: x^-1 if it is set
+    vpsrlq      xmm3, xmm1, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm3, xmm3, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm1, xmm1, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm10, ymm2, xmm1, 0x01            ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
+    vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm10, ymm1                   ; C1
+    vpunpckhqdq ymm1, ymm10, ymm1                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm3, ymm4, ymm5, 0x96              ; RES = fold(LO) + HI
+    vmovdqu64   [rdi + 224], ymm2                   ; C1
+    vmovdqu64   [rdi + 512], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     ymm1, ymm1, ymm3, 0x02
-    vpxorq      ymm1, ymm3, ymm1		; terms of lower powers
+    vpxorq      ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 800], ymm2		; R
-    vshufi64x2  ymm2, ymm10, ymm10, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm10, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm6, ymm10, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm5, ymm5, ymm7		; V_2 = V_1·B_2: LO += S
-    vpternlogq  ymm6, ymm7, ymm3, 0x96		; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm11, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm11, ymm6, ymm7, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm7, ymm8, ymm9, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 480], ymm5		; V_2 = V_1·B_2: C2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 800], ymm2                   ; R
+    vshufi64x2  ymm2, ymm10, ymm10, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm7, 0x96             ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm7, ymm8, ymm9, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 480], ymm5                   ; V_2 = V_1·B_2: C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm7, 0x02		; V_2 = V_1·B_2
-    vpternlogq  ymm7, ymm5, ymm1, 0x96		; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm7			; V_2 = V_1·B_2
-    vmovdqa64   ymm5, ymm1			; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 768], ymm5		; V_2 = V_1·B_2: R
-    vpxorq      ymm4, ymm11, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxorq      ymm2, ymm11, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm2, ymm4, ymm5		; V_3 = V_2·B_2: LO += S
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm7, ymm2, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm7, ymm6, ymm3, 0x96		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm7, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm7, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm7, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm7, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm5, ymm6, 0x96		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 160], ymm3		; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 448], ymm2		; V_3 = V_2·B_2: C2
+    valignq     ymm5, ymm5, ymm7, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm7, ymm5, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm7                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm5, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; V_2 = V_1·B_2: R
+    vpxorq      ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxorq      ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm7, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm3, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm7, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 448], ymm2                   ; V_3 = V_2·B_2: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm4, 0x02		; V_3 = V_2·B_2
-    vpternlogq  ymm4, ymm2, ymm1, 0x96		; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm4			; V_3 = V_2·B_2
-    vmovdqa64   ymm2, ymm1			; V_3 = V_2·B_2
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu64   [rdi + 736], ymm2		; V_3 = V_2·B_2: R
-    vshufi64x2  ymm2, ymm11, ymm11, 0x00	; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm4, ymm11, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxorq      ymm2, ymm11, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm2, ymm4, ymm5		; V_4 = V_2·B_4: LO += S
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm8, ymm2, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm8, ymm6, ymm3, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm8, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm8, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm8, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], ymm3		; V_4 = V_2·B_4: C1
-    vmovdqu64   [rdi + 416], ymm2		; V_4 = V_2·B_4: C2
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_3 = V_2·B_2
+    vmovdqa64   ymm2, ymm1                          ; V_3 = V_2·B_2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu64   [rdi + 736], ymm2                   ; V_3 = V_2·B_2: R
+    vshufi64x2  ymm2, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxorq      ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
+    vpxorq      ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm8, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm3, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm8, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
+    vmovdqu64   [rdi + 416], ymm2                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm4, 0x02		; V_4 = V_2·B_4
-    vpternlogq  ymm4, ymm2, ymm1, 0x96		; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm4			; V_4 = V_2·B_4
-    vmovdqa64   ymm2, ymm1			; V_4 = V_2·B_4
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], ymm2		; V_4 = V_2·B_4: R
-    vshufi64x2  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_4 = V_2·B_4
+    vmovdqa64   ymm2, ymm1                          ; V_4 = V_2·B_4
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], ymm2                   ; V_4 = V_2·B_4: R
+    vshufi64x2  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxorq      ymm5, ymm10, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm10, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm9, ymm3, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm10, ymm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm10, ymm6, ymm9, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm11, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm11, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm9, ymm3, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm11, ymm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm11, ymm6, ymm9, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm7, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm7, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm7, ymm3, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm7, ymm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm7, ymm6, ymm9, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm8, ymm3, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm8, ymm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm8, ymm6, ymm9, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm6, ymm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm10, ymm5		; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm10, ymm5		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 224], ymm6		; entries of V_(i+1): C1
-    vmovdqu64   [rdi + 512], ymm5		; entries of V_(i+1): C2
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxorq      ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm10, ymm5, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm10, ymm6, ymm9, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm9, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm7, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm9, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm8, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm8, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm9, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu64   [rdi + 512], ymm5                   ; entries of V_(i+1): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+1)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+1): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+1)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+1)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rdi + 800], ymm5		; entries of V_(i+1): R
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; entries of V_(i+2): C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm6		; entries of V_(i+2): C1
-    vmovdqu64   [rdi + 480], ymm5		; entries of V_(i+2): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+1)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+1)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+1)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rdi + 800], ymm5                   ; entries of V_(i+1): R
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; entries of V_(i+2): C1
+    vmovdqu64   [rdi + 480], ymm5                   ; entries of V_(i+2): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+2)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+2): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+2)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+2)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rdi + 768], ymm5		; entries of V_(i+2): R
-    vpclmulqdq  ymm5, ymm7, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm6, ymm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm6, ymm7, ymm5		; entries of V_(i+3): C1
-    vpunpckhqdq ymm5, ymm7, ymm5		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 160], ymm6		; entries of V_(i+3): C1
-    vmovdqu64   [rdi + 448], ymm5		; entries of V_(i+3): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+2)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+2): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+2)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+2)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; entries of V_(i+2): R
+    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 160], ymm6                   ; entries of V_(i+3): C1
+    vmovdqu64   [rdi + 448], ymm5                   ; entries of V_(i+3): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+3)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+3): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+3)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+3)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 736], ymm5		; entries of V_(i+3): R
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm6, ymm8, ymm5		; entries of V_(i+4): C1
-    vpunpckhqdq ymm5, ymm8, ymm5		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], ymm6		; entries of V_(i+4): C1
-    vmovdqu64   [rdi + 416], ymm5		; entries of V_(i+4): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+3)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+3): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+3)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+3)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rdi + 736], ymm5                   ; entries of V_(i+3): R
+    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], ymm6                   ; entries of V_(i+4): C1
+    vmovdqu64   [rdi + 416], ymm5                   ; entries of V_(i+4): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+4)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+4)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+4)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 704], ymm5		; entries of V_(i+4): R
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+4)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+4): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+4)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+4)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rdi + 704], ymm5                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vpxorq      xmm0, xmm0, xmm0		; wipe
-    vpxorq      xmm1, xmm1, xmm1		; wipe
-    vpxorq      xmm2, xmm2, xmm2		; wipe
-    vpxorq      xmm3, xmm3, xmm3		; wipe
-    vpxorq      xmm4, xmm4, xmm4		; wipe
-    vpxorq      xmm5, xmm5, xmm5		; wipe
-    vpxorq      xmm6, xmm6, xmm6		; wipe
-    vpxorq      xmm7, xmm7, xmm7		; wipe
-    vpxorq      xmm8, xmm8, xmm8		; wipe
-    vpxorq      xmm9, xmm9, xmm9		; wipe
-    vpxorq      xmm10, xmm10, xmm10		; wipe
-    vpxorq      xmm11, xmm11, xmm11		; wipe
-    vpxorq      xmm12, xmm12, xmm12		; wipe
-    vpxorq      xmm13, xmm13, xmm13		; wipe
-    vzeroupper					; upper halves are the caller's
+    vpxorq      xmm0, xmm0, xmm0                    ; wipe
+    vpxorq      xmm1, xmm1, xmm1                    ; wipe
+    vpxorq      xmm2, xmm2, xmm2                    ; wipe
+    vpxorq      xmm3, xmm3, xmm3                    ; wipe
+    vpxorq      xmm4, xmm4, xmm4                    ; wipe
+    vpxorq      xmm5, xmm5, xmm5                    ; wipe
+    vpxorq      xmm6, xmm6, xmm6                    ; wipe
+    vpxorq      xmm7, xmm7, xmm7                    ; wipe
+    vpxorq      xmm8, xmm8, xmm8                    ; wipe
+    vpxorq      xmm9, xmm9, xmm9                    ; wipe
+    vpxorq      xmm10, xmm10, xmm10                 ; wipe
+    vpxorq      xmm11, xmm11, xmm11                 ; wipe
+    vpxorq      xmm12, xmm12, xmm12                 ; wipe
+    vpxorq      xmm13, xmm13, xmm13                 ; wipe
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -376,26 +376,26 @@ global ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul:function (ghash_avx512v
 align 32
 ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
-    vpxorq      xmm0, xmm0, xmm0		; wipe
-    vpxorq      xmm1, xmm1, xmm1		; wipe
-    vpxorq      xmm2, xmm2, xmm2		; wipe
-    vpxorq      xmm3, xmm3, xmm3		; wipe
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    vpxorq      xmm0, xmm0, xmm0                    ; wipe
+    vpxorq      xmm1, xmm1, xmm1                    ; wipe
+    vpxorq      xmm2, xmm2, xmm2                    ; wipe
+    vpxorq      xmm3, xmm3, xmm3                    ; wipe
     ret
 .end:
 
@@ -407,263 +407,263 @@ global ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update:function (ghash_avx5
 align 32
 ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
-    vpxorq      xmm0, xmm0, xmm0		; wipe
-    vpxorq      xmm1, xmm1, xmm1		; wipe
-    vpxorq      xmm2, xmm2, xmm2		; wipe
-    vpxorq      xmm3, xmm3, xmm3		; wipe
-    vpxorq      xmm4, xmm4, xmm4		; wipe
-    vpxorq      xmm5, xmm5, xmm5		; wipe
-    vpxorq      xmm6, xmm6, xmm6		; wipe
-    vpxorq      xmm7, xmm7, xmm7		; wipe
-    vpxorq      xmm8, xmm8, xmm8		; wipe
-    vpxorq      xmm9, xmm9, xmm9		; wipe
-    vpxorq      xmm10, xmm10, xmm10		; wipe
-    vpxorq      xmm11, xmm11, xmm11		; wipe
-    vpxorq      xmm12, xmm12, xmm12		; wipe
-    vpxorq      xmm13, xmm13, xmm13		; wipe
-    vpxorq      xmm14, xmm14, xmm14		; wipe
-    vpxorq      xmm15, xmm15, xmm15		; wipe
-    vpxorq      xmm16, xmm16, xmm16		; wipe
-    vpxorq      xmm17, xmm17, xmm17		; wipe
-    vpxorq      xmm18, xmm18, xmm18		; wipe
-    vpxorq      xmm19, xmm19, xmm19		; wipe
-    vpxorq      xmm20, xmm20, xmm20		; wipe
-    vpxorq      xmm21, xmm21, xmm21		; wipe
-    vpxorq      xmm22, xmm22, xmm22		; wipe
-    vpxorq      xmm23, xmm23, xmm23		; wipe
-    vpxorq      xmm24, xmm24, xmm24		; wipe
-    vpxorq      xmm25, xmm25, xmm25		; wipe
-    xor         ecx, ecx			; wipe
-    xor         r8d, r8d			; wipe
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
+    vpxorq      xmm0, xmm0, xmm0                    ; wipe
+    vpxorq      xmm1, xmm1, xmm1                    ; wipe
+    vpxorq      xmm2, xmm2, xmm2                    ; wipe
+    vpxorq      xmm3, xmm3, xmm3                    ; wipe
+    vpxorq      xmm4, xmm4, xmm4                    ; wipe
+    vpxorq      xmm5, xmm5, xmm5                    ; wipe
+    vpxorq      xmm6, xmm6, xmm6                    ; wipe
+    vpxorq      xmm7, xmm7, xmm7                    ; wipe
+    vpxorq      xmm8, xmm8, xmm8                    ; wipe
+    vpxorq      xmm9, xmm9, xmm9                    ; wipe
+    vpxorq      xmm10, xmm10, xmm10                 ; wipe
+    vpxorq      xmm11, xmm11, xmm11                 ; wipe
+    vpxorq      xmm12, xmm12, xmm12                 ; wipe
+    vpxorq      xmm13, xmm13, xmm13                 ; wipe
+    vpxorq      xmm14, xmm14, xmm14                 ; wipe
+    vpxorq      xmm15, xmm15, xmm15                 ; wipe
+    vpxorq      xmm16, xmm16, xmm16                 ; wipe
+    vpxorq      xmm17, xmm17, xmm17                 ; wipe
+    vpxorq      xmm18, xmm18, xmm18                 ; wipe
+    vpxorq      xmm19, xmm19, xmm19                 ; wipe
+    vpxorq      xmm20, xmm20, xmm20                 ; wipe
+    vpxorq      xmm21, xmm21, xmm21                 ; wipe
+    vpxorq      xmm22, xmm22, xmm22                 ; wipe
+    vpxorq      xmm23, xmm23, xmm23                 ; wipe
+    vpxorq      xmm24, xmm24, xmm24                 ; wipe
+    vpxorq      xmm25, xmm25, xmm25                 ; wipe
+    xor         ecx, ecx                            ; wipe
+    xor         r8d, r8d                            ; wipe
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]	; byte_swap
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_byte_swap]  ; byte_swap
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q]	; fold_q
-    vmovdqu64   ymm3, [rdx + 64]		; ahead: C3: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; ahead: C3: C
-    vpxorq      ymm4, ymm3, [rdi + 64]		; ahead: C3: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 352]		; ahead: C3: U = A + C2
-    vmovdqu64   ymm6, [rdx + 96]		; ahead: C4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; ahead: C4: C
-    vpxorq      ymm7, ymm6, [rdi + 96]		; ahead: C4: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 384]		; ahead: C4: U = A + C2
-    vmovdqu64   ymm9, [rdx + 128]		; ahead: C5: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; ahead: C5: C
-    vpxorq      ymm10, ymm9, [rdi + 128]	; ahead: C5: T = A + C1
-    vpxorq      ymm11, ymm9, [rdi + 416]	; ahead: C5: U = A + C2
-    vmovdqu64   ymm12, [rdx + 160]		; ahead: C6: C, bytes as in memory
-    vpshufb     ymm12, ymm12, ymm0		; ahead: C6: C
-    vpxorq      ymm13, ymm12, [rdi + 160]	; ahead: C6: T = A + C1
-    vpxorq      ymm14, ymm12, [rdi + 448]	; ahead: C6: U = A + C2
-    vmovdqu64   ymm15, [rdx + 192]		; ahead: C7: C, bytes as in memory
-    vpshufb     ymm15, ymm15, ymm0		; ahead: C7: C
-    vpxorq      ymm16, ymm15, [rdi + 192]	; ahead: C7: T = A + C1
-    vpxorq      ymm17, ymm15, [rdi + 480]	; ahead: C7: U = A + C2
-    vmovdqu64   ymm18, [rdx + 224]		; ahead: C8: C, bytes as in memory
-    vpshufb     ymm18, ymm18, ymm0		; ahead: C8: C
-    vpxorq      ymm19, ymm18, [rdi + 224]	; ahead: C8: T = A + C1
-    vpxorq      ymm20, ymm18, [rdi + 512]	; ahead: C8: U = A + C2
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q]  ; fold_q
+    vmovdqu64   ymm3, [rdx + 64]                    ; ahead: C3: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; ahead: C3: C
+    vpxorq      ymm4, ymm3, [rdi + 64]              ; ahead: C3: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 352]             ; ahead: C3: U = A + C2
+    vmovdqu64   ymm6, [rdx + 96]                    ; ahead: C4: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; ahead: C4: C
+    vpxorq      ymm7, ymm6, [rdi + 96]              ; ahead: C4: T = A + C1
+    vpxorq      ymm8, ymm6, [rdi + 384]             ; ahead: C4: U = A + C2
+    vmovdqu64   ymm9, [rdx + 128]                   ; ahead: C5: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; ahead: C5: C
+    vpxorq      ymm10, ymm9, [rdi + 128]            ; ahead: C5: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 416]            ; ahead: C5: U = A + C2
+    vmovdqu64   ymm12, [rdx + 160]                  ; ahead: C6: C, bytes as in memory
+    vpshufb     ymm12, ymm12, ymm0                  ; ahead: C6: C
+    vpxorq      ymm13, ymm12, [rdi + 160]           ; ahead: C6: T = A + C1
+    vpxorq      ymm14, ymm12, [rdi + 448]           ; ahead: C6: U = A + C2
+    vmovdqu64   ymm15, [rdx + 192]                  ; ahead: C7: C, bytes as in memory
+    vpshufb     ymm15, ymm15, ymm0                  ; ahead: C7: C
+    vpxorq      ymm16, ymm15, [rdi + 192]           ; ahead: C7: T = A + C1
+    vpxorq      ymm17, ymm15, [rdi + 480]           ; ahead: C7: U = A + C2
+    vmovdqu64   ymm18, [rdx + 224]                  ; ahead: C8: C, bytes as in memory
+    vpshufb     ymm18, ymm18, ymm0                  ; ahead: C8: C
+    vpxorq      ymm19, ymm18, [rdi + 224]           ; ahead: C8: T = A + C1
+    vpxorq      ymm20, ymm18, [rdi + 512]           ; ahead: C8: U = A + C2
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .last_group
 .group:
-    vpclmulqdq  ymm23, ymm3, ymm3, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm24, ymm4, ymm4, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm25, ymm5, ymm5, 0x10		; C3·H^6: U0·U1
-    vpclmulqdq  ymm3, ymm6, ymm6, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm5, ymm8, ymm8, 0x10		; C4·H^5: U0·U1
-    vpclmulqdq  ymm6, ymm9, ymm9, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; C5·H^4: T0·T1
-    vpclmulqdq  ymm8, ymm11, ymm11, 0x10	; C5·H^4: U0·U1
-    vpclmulqdq  ymm9, ymm12, ymm12, 0x10	; C6·H^3: A0·A1
-    vpclmulqdq  ymm10, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vpclmulqdq  ymm11, ymm14, ymm14, 0x10	; C6·H^3: U0·U1
-    vpternlogq  ymm23, ymm3, ymm6, 0x96		; C6·H^3: S += it
-    vpternlogq  ymm24, ymm4, ymm7, 0x96		; C6·H^3: LO += it
-    vpternlogq  ymm25, ymm5, ymm8, 0x96		; C6·H^3: HI += it
-    vpclmulqdq  ymm3, ymm15, ymm15, 0x10	; C7·H^2: A0·A1
-    vpclmulqdq  ymm4, ymm16, ymm16, 0x10	; C7·H^2: T0·T1
-    vpclmulqdq  ymm5, ymm17, ymm17, 0x10	; C7·H^2: U0·U1
-    vpclmulqdq  ymm6, ymm18, ymm18, 0x10	; C8·H^1: A0·A1
-    vpclmulqdq  ymm7, ymm19, ymm19, 0x10	; C8·H^1: T0·T1
-    vpclmulqdq  ymm8, ymm20, ymm20, 0x10	; C8·H^1: U0·U1
-    vpternlogq  ymm23, ymm9, ymm3, 0x96		; C8·H^1: S += it
-    vpternlogq  ymm24, ymm10, ymm4, 0x96	; C8·H^1: LO += it
-    vpternlogq  ymm25, ymm11, ymm5, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C2·H^7: C
-    vpxorq      ymm4, ymm3, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 320]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C2·H^7: U0·U1
-    vmovdqu64   ymm9, [rdx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C1·H^8: C
-    vpxorq      ymm2, ymm9, ymm2		; C1·H^8: A = X + C
-    vpxorq      ymm9, ymm2, [rdi]		; C1·H^8: T = A + C1
-    vpxorq      ymm10, ymm2, [rdi + 288]	; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm21, ymm9, ymm9, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm22, ymm10, ymm10, 0x10	; C1·H^8: U0·U1
-    vpternlogq  ymm23, ymm6, ymm3, 0x96		; C1·H^8: S += it
-    vpternlogq  ymm24, ymm7, ymm4, 0x96		; C1·H^8: LO += it
-    vpternlogq  ymm25, ymm8, ymm5, 0x96		; C1·H^8: HI += it
-    vpxorq      ymm2, ymm23, ymm2		; C1·H^8: S += it
-    vmovdqu64   ymm3, [rdx + 320]		; ahead: C3: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; ahead: C3: C
-    vpxorq      ymm4, ymm3, [rdi + 64]		; ahead: C3: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 352]		; ahead: C3: U = A + C2
-    vmovdqu64   ymm6, [rdx + 352]		; ahead: C4: C, bytes as in memory
-    vpshufb     ymm6, ymm6, ymm0		; ahead: C4: C
-    vpxorq      ymm7, ymm6, [rdi + 96]		; ahead: C4: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 384]		; ahead: C4: U = A + C2
-    vmovdqu64   ymm9, [rdx + 384]		; ahead: C5: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; ahead: C5: C
-    vpxorq      ymm10, ymm9, [rdi + 128]	; ahead: C5: T = A + C1
-    vpxorq      ymm11, ymm9, [rdi + 416]	; ahead: C5: U = A + C2
-    vmovdqu64   ymm12, [rdx + 416]		; ahead: C6: C, bytes as in memory
-    vpshufb     ymm12, ymm12, ymm0		; ahead: C6: C
-    vpxorq      ymm13, ymm12, [rdi + 160]	; ahead: C6: T = A + C1
-    vpxorq      ymm14, ymm12, [rdi + 448]	; ahead: C6: U = A + C2
-    vmovdqu64   ymm15, [rdx + 448]		; ahead: C7: C, bytes as in memory
-    vpshufb     ymm15, ymm15, ymm0		; ahead: C7: C
-    vpxorq      ymm16, ymm15, [rdi + 192]	; ahead: C7: T = A + C1
-    vpxorq      ymm17, ymm15, [rdi + 480]	; ahead: C7: U = A + C2
-    vmovdqu64   ymm18, [rdx + 480]		; ahead: C8: C, bytes as in memory
-    vpshufb     ymm18, ymm18, ymm0		; ahead: C8: C
-    vpxorq      ymm19, ymm18, [rdi + 224]	; ahead: C8: T = A + C1
-    vpxorq      ymm20, ymm18, [rdi + 512]	; ahead: C8: U = A + C2
-    vpternlogq  ymm24, ymm21, ymm2, 0x96	; reduce: LO += S
-    vpternlogq  ymm25, ymm22, ymm2, 0x96	; reduce: HI += S
-    vpclmulqdq  ymm21, ymm24, ymm1, 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm24, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm25, ymm21, 0x96	; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm21, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm21, [rdi + 576], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vpclmulqdq  ymm23, ymm3, ymm3, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm24, ymm4, ymm4, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm25, ymm5, ymm5, 0x10             ; C3·H^6: U0·U1
+    vpclmulqdq  ymm3, ymm6, ymm6, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm5, ymm8, ymm8, 0x10              ; C4·H^5: U0·U1
+    vpclmulqdq  ymm6, ymm9, ymm9, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; C5·H^4: T0·T1
+    vpclmulqdq  ymm8, ymm11, ymm11, 0x10            ; C5·H^4: U0·U1
+    vpclmulqdq  ymm9, ymm12, ymm12, 0x10            ; C6·H^3: A0·A1
+    vpclmulqdq  ymm10, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  ymm11, ymm14, ymm14, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm23, ymm3, ymm6, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm24, ymm4, ymm7, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm25, ymm5, ymm8, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm3, ymm15, ymm15, 0x10            ; C7·H^2: A0·A1
+    vpclmulqdq  ymm4, ymm16, ymm16, 0x10            ; C7·H^2: T0·T1
+    vpclmulqdq  ymm5, ymm17, ymm17, 0x10            ; C7·H^2: U0·U1
+    vpclmulqdq  ymm6, ymm18, ymm18, 0x10            ; C8·H^1: A0·A1
+    vpclmulqdq  ymm7, ymm19, ymm19, 0x10            ; C8·H^1: T0·T1
+    vpclmulqdq  ymm8, ymm20, ymm20, 0x10            ; C8·H^1: U0·U1
+    vpternlogq  ymm23, ymm9, ymm3, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm24, ymm10, ymm4, 0x96            ; C8·H^1: LO += it
+    vpternlogq  ymm25, ymm11, ymm5, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
+    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^8: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 288]            ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm21, ymm9, ymm9, 0x10             ; C1·H^8: T0·T1
+    vpclmulqdq  ymm22, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm23, ymm6, ymm3, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm24, ymm7, ymm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm25, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm23, ymm2                   ; C1·H^8: S += it
+    vmovdqu64   ymm3, [rdx + 320]                   ; ahead: C3: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; ahead: C3: C
+    vpxorq      ymm4, ymm3, [rdi + 64]              ; ahead: C3: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 352]             ; ahead: C3: U = A + C2
+    vmovdqu64   ymm6, [rdx + 352]                   ; ahead: C4: C, bytes as in memory
+    vpshufb     ymm6, ymm6, ymm0                    ; ahead: C4: C
+    vpxorq      ymm7, ymm6, [rdi + 96]              ; ahead: C4: T = A + C1
+    vpxorq      ymm8, ymm6, [rdi + 384]             ; ahead: C4: U = A + C2
+    vmovdqu64   ymm9, [rdx + 384]                   ; ahead: C5: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; ahead: C5: C
+    vpxorq      ymm10, ymm9, [rdi + 128]            ; ahead: C5: T = A + C1
+    vpxorq      ymm11, ymm9, [rdi + 416]            ; ahead: C5: U = A + C2
+    vmovdqu64   ymm12, [rdx + 416]                  ; ahead: C6: C, bytes as in memory
+    vpshufb     ymm12, ymm12, ymm0                  ; ahead: C6: C
+    vpxorq      ymm13, ymm12, [rdi + 160]           ; ahead: C6: T = A + C1
+    vpxorq      ymm14, ymm12, [rdi + 448]           ; ahead: C6: U = A + C2
+    vmovdqu64   ymm15, [rdx + 448]                  ; ahead: C7: C, bytes as in memory
+    vpshufb     ymm15, ymm15, ymm0                  ; ahead: C7: C
+    vpxorq      ymm16, ymm15, [rdi + 192]           ; ahead: C7: T = A + C1
+    vpxorq      ymm17, ymm15, [rdi + 480]           ; ahead: C7: U = A + C2
+    vmovdqu64   ymm18, [rdx + 480]                  ; ahead: C8: C, bytes as in memory
+    vpshufb     ymm18, ymm18, ymm0                  ; ahead: C8: C
+    vpxorq      ymm19, ymm18, [rdi + 224]           ; ahead: C8: T = A + C1
+    vpxorq      ymm20, ymm18, [rdi + 512]           ; ahead: C8: U = A + C2
+    vpternlogq  ymm24, ymm21, ymm2, 0x96            ; reduce: LO += S
+    vpternlogq  ymm25, ymm22, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm21, ymm24, ymm1, 0x10            ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm24, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm25, ymm21, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm21, ymm2, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm2, xmm21, [rdi + 576], 0x96      ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vpclmulqdq  ymm21, ymm3, ymm3, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm22, ymm4, ymm4, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm23, ymm5, ymm5, 0x10		; C3·H^6: U0·U1
-    vpclmulqdq  ymm3, ymm6, ymm6, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm5, ymm8, ymm8, 0x10		; C4·H^5: U0·U1
-    vpclmulqdq  ymm6, ymm9, ymm9, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; C5·H^4: T0·T1
-    vpclmulqdq  ymm8, ymm11, ymm11, 0x10	; C5·H^4: U0·U1
-    vpclmulqdq  ymm9, ymm12, ymm12, 0x10	; C6·H^3: A0·A1
-    vpclmulqdq  ymm10, ymm13, ymm13, 0x10	; C6·H^3: T0·T1
-    vpclmulqdq  ymm11, ymm14, ymm14, 0x10	; C6·H^3: U0·U1
-    vpternlogq  ymm21, ymm3, ymm6, 0x96		; C6·H^3: S += it
-    vpternlogq  ymm22, ymm4, ymm7, 0x96		; C6·H^3: LO += it
-    vpternlogq  ymm23, ymm5, ymm8, 0x96		; C6·H^3: HI += it
-    vpclmulqdq  ymm3, ymm15, ymm15, 0x10	; C7·H^2: A0·A1
-    vpclmulqdq  ymm4, ymm16, ymm16, 0x10	; C7·H^2: T0·T1
-    vpclmulqdq  ymm5, ymm17, ymm17, 0x10	; C7·H^2: U0·U1
-    vpclmulqdq  ymm6, ymm18, ymm18, 0x10	; C8·H^1: A0·A1
-    vpclmulqdq  ymm7, ymm19, ymm19, 0x10	; C8·H^1: T0·T1
-    vpclmulqdq  ymm8, ymm20, ymm20, 0x10	; C8·H^1: U0·U1
-    vpternlogq  ymm21, ymm9, ymm3, 0x96		; C8·H^1: S += it
-    vpternlogq  ymm22, ymm10, ymm4, 0x96	; C8·H^1: LO += it
-    vpternlogq  ymm23, ymm11, ymm5, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm3, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C2·H^7: C
-    vpxorq      ymm4, ymm3, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 320]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C2·H^7: U0·U1
-    vmovdqu64   ymm9, [rdx]			; C1·H^8: C, bytes as in memory
-    vpshufb     ymm9, ymm9, ymm0		; C1·H^8: C
-    vpxorq      ymm2, ymm9, ymm2		; C1·H^8: A = X + C
-    vpxorq      ymm9, ymm2, [rdi]		; C1·H^8: T = A + C1
-    vpxorq      ymm10, ymm2, [rdi + 288]	; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C1·H^8: U0·U1
-    vpternlogq  ymm21, ymm6, ymm3, 0x96		; C1·H^8: S += it
-    vpternlogq  ymm22, ymm7, ymm4, 0x96		; C1·H^8: LO += it
-    vpternlogq  ymm23, ymm8, ymm5, 0x96		; C1·H^8: HI += it
-    vpxorq      ymm2, ymm21, ymm2		; C1·H^8: S += it
-    vpternlogq  ymm22, ymm9, ymm2, 0x96		; reduce: LO += S
-    vpternlogq  ymm23, ymm10, ymm2, 0x96	; reduce: HI += S
-    vpclmulqdq  ymm1, ymm22, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm22, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm23, ymm1, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, [rdi + 576], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vpclmulqdq  ymm21, ymm3, ymm3, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm22, ymm4, ymm4, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm23, ymm5, ymm5, 0x10             ; C3·H^6: U0·U1
+    vpclmulqdq  ymm3, ymm6, ymm6, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm5, ymm8, ymm8, 0x10              ; C4·H^5: U0·U1
+    vpclmulqdq  ymm6, ymm9, ymm9, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; C5·H^4: T0·T1
+    vpclmulqdq  ymm8, ymm11, ymm11, 0x10            ; C5·H^4: U0·U1
+    vpclmulqdq  ymm9, ymm12, ymm12, 0x10            ; C6·H^3: A0·A1
+    vpclmulqdq  ymm10, ymm13, ymm13, 0x10           ; C6·H^3: T0·T1
+    vpclmulqdq  ymm11, ymm14, ymm14, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm21, ymm3, ymm6, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm22, ymm4, ymm7, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm23, ymm5, ymm8, 0x96             ; C6·H^3: HI += it
+    vpclmulqdq  ymm3, ymm15, ymm15, 0x10            ; C7·H^2: A0·A1
+    vpclmulqdq  ymm4, ymm16, ymm16, 0x10            ; C7·H^2: T0·T1
+    vpclmulqdq  ymm5, ymm17, ymm17, 0x10            ; C7·H^2: U0·U1
+    vpclmulqdq  ymm6, ymm18, ymm18, 0x10            ; C8·H^1: A0·A1
+    vpclmulqdq  ymm7, ymm19, ymm19, 0x10            ; C8·H^1: T0·T1
+    vpclmulqdq  ymm8, ymm20, ymm20, 0x10            ; C8·H^1: U0·U1
+    vpternlogq  ymm21, ymm9, ymm3, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm22, ymm10, ymm4, 0x96            ; C8·H^1: LO += it
+    vpternlogq  ymm23, ymm11, ymm5, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm3, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C2·H^7: C
+    vpxorq      ymm4, ymm3, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     ymm9, ymm9, ymm0                    ; C1·H^8: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 288]            ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm21, ymm6, ymm3, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm22, ymm7, ymm4, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm23, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm21, ymm2                   ; C1·H^8: S += it
+    vpternlogq  ymm22, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm23, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm1, ymm22, ymm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm22, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm23, ymm1, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, [rdi + 576], 0x96       ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
     cmp         rcx, 0x00
@@ -671,48 +671,48 @@ ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 576]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 576]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm8, xmm8, xmm8
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm3, [rdx]			; C·H^m: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C·H^m: C
-    vpxorq      ymm2, ymm3, ymm2		; C·H^m: A = X + C
-    vpxorq      ymm4, ymm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      ymm5, ymm2, [rdi + 288]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C·H^m: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^m: A = X + C
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 288]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm5, [rdx]			; C·H^i: C, bytes as in memory
-    vpshufb     ymm5, ymm5, ymm0		; C·H^i: C
-    vpxorq      ymm6, ymm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm5		; C·H^i: S += it
-    vpxorq      ymm4, ymm4, ymm6		; C·H^i: LO += it
-    vpxorq      ymm8, ymm8, ymm7		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm5, ymm5, ymm0                    ; C·H^i: C
+    vpxorq      ymm6, ymm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: S += it
+    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: LO += it
+    vpxorq      ymm8, ymm8, ymm7                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -720,101 +720,101 @@ ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm6, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x01
     vporq       xmm5, xmm5, xmm6
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm6, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
 .last_done:
-    vpshufb     ymm5, ymm5, ymm0		; C
-    vpxorq      ymm2, ymm5, ymm2		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm5, ymm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm2, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm2		; C·H^i: S += it
-    vpxorq      ymm4, ymm4, ymm5		; C·H^i: LO += it
-    vpxorq      ymm8, ymm8, ymm6		; C·H^i: HI += it
+    vpshufb     ymm5, ymm5, ymm0                    ; C
+    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm5, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm2, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: S += it
+    vpxorq      ymm4, ymm4, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm8, ymm8, ymm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm2, ymm4, ymm3		; reduce: LO += S
-    vpclmulqdq  ymm4, ymm2, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm8, ymm3, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm4, ymm8		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      ymm2, ymm4, ymm3                    ; reduce: LO += S
+    vpclmulqdq  ymm4, ymm2, [rel ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm8, ymm3, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm4, ymm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm2, xmm0		; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vpxorq      xmm0, xmm0, xmm0		; wipe
-    vpxorq      xmm1, xmm1, xmm1		; wipe
-    vpxorq      xmm2, xmm2, xmm2		; wipe
-    vpxorq      xmm3, xmm3, xmm3		; wipe
-    vpxorq      xmm4, xmm4, xmm4		; wipe
-    vpxorq      xmm5, xmm5, xmm5		; wipe
-    vpxorq      xmm6, xmm6, xmm6		; wipe
-    vpxorq      xmm7, xmm7, xmm7		; wipe
-    vpxorq      xmm8, xmm8, xmm8		; wipe
-    vpxorq      xmm9, xmm9, xmm9		; wipe
-    vpxorq      xmm10, xmm10, xmm10		; wipe
-    vpxorq      xmm11, xmm11, xmm11		; wipe
-    vpxorq      xmm12, xmm12, xmm12		; wipe
-    vpxorq      xmm13, xmm13, xmm13		; wipe
-    vpxorq      xmm14, xmm14, xmm14		; wipe
-    vpxorq      xmm15, xmm15, xmm15		; wipe
-    vpxorq      xmm16, xmm16, xmm16		; wipe
-    vpxorq      xmm17, xmm17, xmm17		; wipe
-    vpxorq      xmm18, xmm18, xmm18		; wipe
-    vpxorq      xmm19, xmm19, xmm19		; wipe
-    vpxorq      xmm20, xmm20, xmm20		; wipe
-    vpxorq      xmm21, xmm21, xmm21		; wipe
-    vpxorq      xmm22, xmm22, xmm22		; wipe
-    vpxorq      xmm23, xmm23, xmm23		; wipe
-    vpxorq      xmm24, xmm24, xmm24		; wipe
-    vpxorq      xmm25, xmm25, xmm25		; wipe
-    xor         ecx, ecx			; wipe
-    xor         r8d, r8d			; wipe
-    vzeroupper					; upper halves are the caller's
+    vpxorq      xmm0, xmm0, xmm0                    ; wipe
+    vpxorq      xmm1, xmm1, xmm1                    ; wipe
+    vpxorq      xmm2, xmm2, xmm2                    ; wipe
+    vpxorq      xmm3, xmm3, xmm3                    ; wipe
+    vpxorq      xmm4, xmm4, xmm4                    ; wipe
+    vpxorq      xmm5, xmm5, xmm5                    ; wipe
+    vpxorq      xmm6, xmm6, xmm6                    ; wipe
+    vpxorq      xmm7, xmm7, xmm7                    ; wipe
+    vpxorq      xmm8, xmm8, xmm8                    ; wipe
+    vpxorq      xmm9, xmm9, xmm9                    ; wipe
+    vpxorq      xmm10, xmm10, xmm10                 ; wipe
+    vpxorq      xmm11, xmm11, xmm11                 ; wipe
+    vpxorq      xmm12, xmm12, xmm12                 ; wipe
+    vpxorq      xmm13, xmm13, xmm13                 ; wipe
+    vpxorq      xmm14, xmm14, xmm14                 ; wipe
+    vpxorq      xmm15, xmm15, xmm15                 ; wipe
+    vpxorq      xmm16, xmm16, xmm16                 ; wipe
+    vpxorq      xmm17, xmm17, xmm17                 ; wipe
+    vpxorq      xmm18, xmm18, xmm18                 ; wipe
+    vpxorq      xmm19, xmm19, xmm19                 ; wipe
+    vpxorq      xmm20, xmm20, xmm20                 ; wipe
+    vpxorq      xmm21, xmm21, xmm21                 ; wipe
+    vpxorq      xmm22, xmm22, xmm22                 ; wipe
+    vpxorq      xmm23, xmm23, xmm23                 ; wipe
+    vpxorq      xmm24, xmm24, xmm24                 ; wipe
+    vpxorq      xmm25, xmm25, xmm25                 ; wipe
+    xor         ecx, ecx                            ; wipe
+    xor         r8d, r8d                            ; wipe
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,376 +55,376 @@ global ghash_avx512vl_winograd_clmul1_x16_natural_lanes_init:function (ghash_avx
 align 32
 ghash_avx512vl_winograd_clmul1_x16_natural_lanes_init:
     endbr64
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 256], ymm1		; zeros
-    vmovdqu64   [rdi + 544], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x01		; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm3, xmm1, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm2, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm2, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm5, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm5, xmm5, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm5, xmm4, xmm6, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm2, xmm4		; B_2 = B_1·B_1: HI += S
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm4, xmm2, xmm0, 0x01		; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm2, xmm2, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm11, ymm2, xmm1, 0x01	; lane 1: B_1
-    vpclmulqdq  ymm1, ymm11, ymm0, 0x01		; B1·Q
-    vpslldq     ymm2, ymm11, 0x08		; B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm1, ymm11		; C1
-    vpunpckhqdq ymm1, ymm1, ymm11		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm4, ymm0, 0x01		; HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; HI0·x^64
-    vpternlogq  ymm4, ymm3, ymm5, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 224], ymm2		; C1
-    vmovdqu64   [rdi + 512], ymm1		; C2
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 256], ymm1                   ; zeros
+    vmovdqu64   [rdi + 544], ymm1                   ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x01              ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm3, xmm1, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm2, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm2, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm5, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm5, xmm5, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm5, xmm4, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm2, xmm4                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm4, xmm2, xmm0, 0x01              ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm2, xmm2, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm11, ymm2, xmm1, 0x01            ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm11, ymm0, 0x01             ; B1·Q
+    vpslldq     ymm2, ymm11, 0x08                   ; B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm1, ymm11                   ; C1
+    vpunpckhqdq ymm1, ymm1, ymm11                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm4, ymm0, 0x01              ; HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; HI0·x^64
+    vpternlogq  ymm4, ymm3, ymm5, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 224], ymm2                   ; C1
+    vmovdqu64   [rdi + 512], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     ymm1, ymm1, ymm4, 0x02
-    vpxorq      ymm1, ymm4, ymm1		; terms of lower powers
+    vpxorq      ymm1, ymm4, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 800], ymm2		; R
-    vshufi64x2  ymm2, ymm11, ymm11, 0x00	; in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x01		; B1·Q
-    vpslldq     ymm4, ymm2, 0x08		; B0·x^64
-    vpxorq      ymm3, ymm3, ymm4		; fold B
-    vpunpcklqdq ymm4, ymm3, ymm2		; C1
-    vpunpckhqdq ymm2, ymm3, ymm2		; C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm5, ymm0, 0x01		; HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; HI0·x^64
-    vpternlogq  ymm5, ymm3, ymm6, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 1056], ymm4		; C1
-    vmovdqu64   [rdi + 1312], ymm2		; C2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 800], ymm2                   ; R
+    vshufi64x2  ymm2, ymm11, ymm11, 0x00            ; in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x01              ; B1·Q
+    vpslldq     ymm4, ymm2, 0x08                    ; B0·x^64
+    vpxorq      ymm3, ymm3, ymm4                    ; fold B
+    vpunpcklqdq ymm4, ymm3, ymm2                    ; C1
+    vpunpckhqdq ymm2, ymm3, ymm2                    ; C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm5, ymm0, 0x01              ; HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; HI0·x^64
+    vpternlogq  ymm5, ymm3, ymm6, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 1056], ymm4                  ; C1
+    vmovdqu64   [rdi + 1312], ymm2                  ; C2
     vmovdqa64   ymm3, ymm5
-    vpxorq      ymm6, ymm11, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm7, ymm11, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm8, ymm11, ymm11, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm6, ymm6, ymm8		; V_2 = V_1·B_2: HI += S
-    vpternlogq  ymm9, ymm8, ymm5, 0x96		; V_2 = V_1·B_2: LO minus the key terms
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm12, ymm6, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm12, ymm9, ymm7, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm6, ymm12, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm7, ymm12, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm6, ymm6, ymm7		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm7, ymm6, ymm12		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm6, ymm6, ymm12		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm8, ymm7, ymm7, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm9, ymm8, ymm10, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 192], ymm7		; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 480], ymm6		; V_2 = V_1·B_2: C2
+    vpxorq      ymm6, ymm11, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm7, ymm11, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm8, ymm11, ymm11, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm6, ymm6, ymm8                    ; V_2 = V_1·B_2: HI += S
+    vpternlogq  ymm9, ymm8, ymm5, 0x96              ; V_2 = V_1·B_2: LO minus the key terms
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm12, ymm6, 0x08                   ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm12, ymm9, ymm7, 0x96             ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm6, ymm12, ymm0, 0x01             ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm7, ymm12, 0x08                   ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm6, ymm6, ymm7                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm7, ymm6, ymm12                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm6, ymm6, ymm12                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm8, ymm7, ymm7, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm9, ymm8, ymm10, 0x96             ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 192], ymm7                   ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 480], ymm6                   ; V_2 = V_1·B_2: C2
     vpxorq      xmm6, xmm6, xmm6
-    valignq     ymm6, ymm6, ymm9, 0x02		; V_2 = V_1·B_2
-    vpternlogq  ymm9, ymm6, ymm1, 0x96		; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm9			; V_2 = V_1·B_2
-    vmovdqa64   ymm6, ymm1			; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm6, ymm6, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 768], ymm6		; V_2 = V_1·B_2: R
-    vshufi64x2  ymm6, ymm12, ymm12, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm8, ymm6, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm7, ymm7, ymm8		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm8, ymm7, ymm6		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm6, ymm7, ymm6		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm8, ymm8, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm9, ymm0, 0x01		; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm9, ymm9, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm9, ymm7, ymm10, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 1024], ymm8		; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 1280], ymm6		; V_2 = V_1·B_2: C2
-    vpxorq      ymm3, ymm3, ymm9		; V_2 = V_1·B_2: R of the loop
-    vpxorq      ymm4, ymm12, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxorq      ymm2, ymm12, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm12, ymm12, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm2, ymm2, ymm7		; V_3 = V_2·B_2: HI += S
-    vpternlogq  ymm4, ymm7, ymm5, 0x96		; V_3 = V_2·B_2: LO minus the key terms
-    vpclmulqdq  ymm5, ymm2, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm13, ymm2, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm13, ymm4, ymm5, 0x96		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm13, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm4, ymm13, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm2, ymm2, ymm4		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm13		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm13		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm5, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm7, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm7, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm7, ymm5, ymm10, 0x96		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 160], ymm4		; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 448], ymm2		; V_3 = V_2·B_2: C2
+    valignq     ymm6, ymm6, ymm9, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm9, ymm6, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm9                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm6, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm6, ymm6, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 768], ymm6                   ; V_2 = V_1·B_2: R
+    vshufi64x2  ymm6, ymm12, ymm12, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm8, ymm6, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm7, ymm7, ymm8                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm8, ymm7, ymm6                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm6, ymm7, ymm6                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm8, ymm8, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm9, ymm0, 0x01             ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm9, ymm9, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm9, ymm7, ymm10, 0x96             ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 1024], ymm8                  ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 1280], ymm6                  ; V_2 = V_1·B_2: C2
+    vpxorq      ymm3, ymm3, ymm9                    ; V_2 = V_1·B_2: R of the loop
+    vpxorq      ymm4, ymm12, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxorq      ymm2, ymm12, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm12, ymm12, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxorq      ymm2, ymm2, ymm7                    ; V_3 = V_2·B_2: HI += S
+    vpternlogq  ymm4, ymm7, ymm5, 0x96              ; V_3 = V_2·B_2: LO minus the key terms
+    vpclmulqdq  ymm5, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm13, ymm2, 0x08                   ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm13, ymm4, ymm5, 0x96             ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm13, ymm0, 0x01             ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm4, ymm13, 0x08                   ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm13                   ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm13                   ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm7, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm7, ymm0, 0x01             ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm7, ymm5, ymm10, 0x96             ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 160], ymm4                   ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 448], ymm2                   ; V_3 = V_2·B_2: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm7, 0x02		; V_3 = V_2·B_2
-    vpternlogq  ymm7, ymm2, ymm1, 0x96		; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm7			; V_3 = V_2·B_2
-    vmovdqa64   ymm2, ymm1			; V_3 = V_2·B_2
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu64   [rdi + 736], ymm2		; V_3 = V_2·B_2: R
-    vshufi64x2  ymm2, ymm13, ymm13, 0x00	; V_3 = V_2·B_2: in every lane
-    vpclmulqdq  ymm4, ymm2, ymm0, 0x01		; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm5, ymm2, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm4, ymm4, ymm5		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm5, ymm4, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm4, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm5, ymm5, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm7, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm10, ymm7, ymm0, 0x01		; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm7, ymm7, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm7, ymm4, ymm10, 0x96		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 992], ymm5		; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 1248], ymm2		; V_3 = V_2·B_2: C2
-    vpxorq      ymm3, ymm3, ymm7		; V_3 = V_2·B_2: R of the loop
-    vpxorq      ymm2, ymm12, ymm8		; V_4 = V_2·B_4: T = A + C1
-    vpxorq      ymm4, ymm12, ymm6		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm12, ymm12, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm2, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm2, ymm2, ymm5		; V_4 = V_2·B_4: HI += S
-    vpternlogq  ymm6, ymm5, ymm9, 0x96		; V_4 = V_2·B_4: LO minus the key terms
-    vpclmulqdq  ymm4, ymm2, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm8, ymm2, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm8, ymm6, ymm4, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm4, ymm8, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm2, ymm2, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm8		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm8		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm5, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm6, ymm6, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm6, ymm5, ymm7, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 128], ymm4		; V_4 = V_2·B_4: C1
-    vmovdqu64   [rdi + 416], ymm2		; V_4 = V_2·B_4: C2
+    valignq     ymm2, ymm2, ymm7, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm7                          ; V_3 = V_2·B_2
+    vmovdqa64   ymm2, ymm1                          ; V_3 = V_2·B_2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu64   [rdi + 736], ymm2                   ; V_3 = V_2·B_2: R
+    vshufi64x2  ymm2, ymm13, ymm13, 0x00            ; V_3 = V_2·B_2: in every lane
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm5, ymm2, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm4, ymm4, ymm5                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm5, ymm4, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm4, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm7, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm10, ymm7, ymm0, 0x01             ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm7, ymm7, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm7, ymm4, ymm10, 0x96             ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 992], ymm5                   ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 1248], ymm2                  ; V_3 = V_2·B_2: C2
+    vpxorq      ymm3, ymm3, ymm7                    ; V_3 = V_2·B_2: R of the loop
+    vpxorq      ymm2, ymm12, ymm8                   ; V_4 = V_2·B_4: T = A + C1
+    vpxorq      ymm4, ymm12, ymm6                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm5, ymm12, ymm12, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm2, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm2, ymm2, ymm5                    ; V_4 = V_2·B_4: HI += S
+    vpternlogq  ymm6, ymm5, ymm9, 0x96              ; V_4 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm8, ymm2, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm8, ymm6, ymm4, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm4, ymm8, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm8                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm8                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm6, ymm6, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm6, ymm5, ymm7, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 128], ymm4                   ; V_4 = V_2·B_4: C1
+    vmovdqu64   [rdi + 416], ymm2                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm6, 0x02		; V_4 = V_2·B_4
-    vpternlogq  ymm6, ymm2, ymm1, 0x96		; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm6			; V_4 = V_2·B_4
-    vmovdqa64   ymm2, ymm1			; V_4 = V_2·B_4
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], ymm2		; V_4 = V_2·B_4: R
-    vshufi64x2  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm4, ymm2, ymm0, 0x01		; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm5, ymm2, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm4, ymm4, ymm5		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm5, ymm4, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm4, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm5, ymm5, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm7, ymm6, ymm0, 0x01		; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm6, ymm6, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm6, ymm4, ymm7, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 960], ymm5		; V_4 = V_2·B_4: C1
-    vmovdqu64   [rdi + 1216], ymm2		; V_4 = V_2·B_4: C2
-    vpxorq      ymm3, ymm3, ymm6		; V_4 = V_2·B_4: R of the loop
-    mov         rax, rdi			; V_4 = V_2·B_4
-    mov         ecx, 0x01			; V_4 = V_2·B_4: rounds of s registers
+    valignq     ymm2, ymm2, ymm6, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm6, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm6                          ; V_4 = V_2·B_4
+    vmovdqa64   ymm2, ymm1                          ; V_4 = V_2·B_4
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], ymm2                   ; V_4 = V_2·B_4: R
+    vshufi64x2  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm4, ymm2, ymm0, 0x01              ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm5, ymm2, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm4, ymm4, ymm5                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm5, ymm4, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm4, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm7, ymm6, ymm0, 0x01              ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm6, ymm6, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm6, ymm4, ymm7, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 960], ymm5                   ; V_4 = V_2·B_4: C1
+    vmovdqu64   [rdi + 1216], ymm2                  ; V_4 = V_2·B_4: C2
+    vpxorq      ymm3, ymm3, ymm6                    ; V_4 = V_2·B_4: R of the loop
+    mov         rax, rdi                            ; V_4 = V_2·B_4
+    mov         ecx, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rax, 0x80			; V_4 = V_2·B_4
-    vpxorq      ymm4, ymm11, ymm5		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      ymm7, ymm11, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      ymm4, ymm4, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    vpternlogq  ymm10, ymm9, ymm6, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
-    vpslldq     ymm11, ymm4, 0x08		; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
-    vpternlogq  ymm11, ymm10, ymm7, 0x96	; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      ymm4, ymm12, ymm5		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      ymm7, ymm12, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm12, ymm12, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      ymm4, ymm4, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    vpternlogq  ymm10, ymm9, ymm6, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
-    vpslldq     ymm12, ymm4, 0x08		; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
-    vpternlogq  ymm12, ymm10, ymm7, 0x96	; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      ymm4, ymm13, ymm5		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      ymm7, ymm13, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm13, ymm13, 0x10	; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      ymm4, ymm4, ymm9		; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    vpternlogq  ymm10, ymm9, ymm6, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
-    vpslldq     ymm13, ymm4, 0x08		; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
-    vpternlogq  ymm13, ymm10, ymm7, 0x96	; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
-    vpxorq      ymm4, ymm8, ymm5		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      ymm7, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm9, ymm4, ymm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm4, ymm7, ymm7, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      ymm4, ymm4, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    vpternlogq  ymm9, ymm8, ymm6, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
-    vpslldq     ymm8, ymm4, 0x08		; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
-    vpternlogq  ymm8, ymm9, ymm7, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
-    vpclmulqdq  ymm4, ymm11, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm7, ymm11, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      ymm4, ymm4, ymm7		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm7, ymm4, ymm11		; entries of V_(i+1): C1
-    vpunpckhqdq ymm4, ymm4, ymm11		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpternlogq  ymm10, ymm9, ymm14, 0x96	; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu64   [rax + 224], ymm7		; entries of V_(i+1): C1
-    vmovdqu64   [rax + 512], ymm4		; entries of V_(i+1): C2
+    sub         rax, 0x80                           ; V_4 = V_2·B_4
+    vpxorq      ymm4, ymm11, ymm5                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      ymm7, ymm11, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      ymm4, ymm4, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpternlogq  ymm10, ymm9, ymm6, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: HI1·Q
+    vpslldq     ymm11, ymm4, 0x08                   ; V_(i+1) = V_(i+1-s)·B_sL: HI0·x^64
+    vpternlogq  ymm11, ymm10, ymm7, 0x96            ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      ymm4, ymm12, ymm5                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      ymm7, ymm12, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm12, ymm12, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      ymm4, ymm4, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpternlogq  ymm10, ymm9, ymm6, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; V_(i+2) = V_(i+2-s)·B_sL: HI1·Q
+    vpslldq     ymm12, ymm4, 0x08                   ; V_(i+2) = V_(i+2-s)·B_sL: HI0·x^64
+    vpternlogq  ymm12, ymm10, ymm7, 0x96            ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      ymm4, ymm13, ymm5                   ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      ymm7, ymm13, ymm2                   ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm13, ymm13, 0x10            ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      ymm4, ymm4, ymm9                    ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    vpternlogq  ymm10, ymm9, ymm6, 0x96             ; V_(i+3) = V_(i+3-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; V_(i+3) = V_(i+3-s)·B_sL: HI1·Q
+    vpslldq     ymm13, ymm4, 0x08                   ; V_(i+3) = V_(i+3-s)·B_sL: HI0·x^64
+    vpternlogq  ymm13, ymm10, ymm7, 0x96            ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(HI) + LO
+    vpxorq      ymm4, ymm8, ymm5                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxorq      ymm7, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm9, ymm4, ymm4, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm4, ymm7, ymm7, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      ymm4, ymm4, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    vpternlogq  ymm9, ymm8, ymm6, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: LO minus the key terms
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; V_(i+4) = V_(i+4-s)·B_sL: HI1·Q
+    vpslldq     ymm8, ymm4, 0x08                    ; V_(i+4) = V_(i+4-s)·B_sL: HI0·x^64
+    vpternlogq  ymm8, ymm9, ymm7, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(HI) + LO
+    vpclmulqdq  ymm4, ymm11, ymm0, 0x01             ; entries of V_(i+1): B1·Q
+    vpslldq     ymm7, ymm11, 0x08                   ; entries of V_(i+1): B0·x^64
+    vpxorq      ymm4, ymm4, ymm7                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm7, ymm4, ymm11                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm4, ymm4, ymm11                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpternlogq  ymm10, ymm9, ymm14, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu64   [rax + 224], ymm7                   ; entries of V_(i+1): C1
+    vmovdqu64   [rax + 512], ymm4                   ; entries of V_(i+1): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     ymm4, ymm4, ymm10, 0x02		; entries of V_(i+1)
-    vpternlogq  ymm10, ymm4, ymm1, 0x96		; entries of V_(i+1): R_i
-    vmovdqa64   ymm1, ymm10			; entries of V_(i+1)
-    vmovdqa64   ymm4, ymm1			; entries of V_(i+1)
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rax + 800], ymm4		; entries of V_(i+1): R
-    vshufi64x2  ymm4, ymm11, ymm11, 0x00	; entries of V_(i+1): in every lane
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; entries of V_(i+1): B1·Q
-    vpslldq     ymm9, ymm4, 0x08		; entries of V_(i+1): B0·x^64
-    vpxorq      ymm7, ymm7, ymm9		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm9, ymm7, ymm4		; entries of V_(i+1): C1
-    vpunpckhqdq ymm4, ymm7, ymm4		; entries of V_(i+1): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+1): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+1): HI0·x^64
-    vpternlogq  ymm10, ymm7, ymm14, 0x96	; entries of V_(i+1): RES = fold(HI) + LO
-    vmovdqu64   [rax + 1056], ymm9		; entries of V_(i+1): C1
-    vmovdqu64   [rax + 1312], ymm4		; entries of V_(i+1): C2
-    vpxorq      ymm3, ymm3, ymm10		; entries of V_(i+1): R of the loop
-    vpclmulqdq  ymm4, ymm12, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm7, ymm12, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      ymm4, ymm4, ymm7		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm7, ymm4, ymm12		; entries of V_(i+2): C1
-    vpunpckhqdq ymm4, ymm4, ymm12		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpternlogq  ymm10, ymm9, ymm14, 0x96	; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu64   [rax + 192], ymm7		; entries of V_(i+2): C1
-    vmovdqu64   [rax + 480], ymm4		; entries of V_(i+2): C2
+    valignq     ymm4, ymm4, ymm10, 0x02             ; entries of V_(i+1)
+    vpternlogq  ymm10, ymm4, ymm1, 0x96             ; entries of V_(i+1): R_i
+    vmovdqa64   ymm1, ymm10                         ; entries of V_(i+1)
+    vmovdqa64   ymm4, ymm1                          ; entries of V_(i+1)
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rax + 800], ymm4                   ; entries of V_(i+1): R
+    vshufi64x2  ymm4, ymm11, ymm11, 0x00            ; entries of V_(i+1): in every lane
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; entries of V_(i+1): B1·Q
+    vpslldq     ymm9, ymm4, 0x08                    ; entries of V_(i+1): B0·x^64
+    vpxorq      ymm7, ymm7, ymm9                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm9, ymm7, ymm4                    ; entries of V_(i+1): C1
+    vpunpckhqdq ymm4, ymm7, ymm4                    ; entries of V_(i+1): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+1): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+1): HI0·x^64
+    vpternlogq  ymm10, ymm7, ymm14, 0x96            ; entries of V_(i+1): RES = fold(HI) + LO
+    vmovdqu64   [rax + 1056], ymm9                  ; entries of V_(i+1): C1
+    vmovdqu64   [rax + 1312], ymm4                  ; entries of V_(i+1): C2
+    vpxorq      ymm3, ymm3, ymm10                   ; entries of V_(i+1): R of the loop
+    vpclmulqdq  ymm4, ymm12, ymm0, 0x01             ; entries of V_(i+2): B1·Q
+    vpslldq     ymm7, ymm12, 0x08                   ; entries of V_(i+2): B0·x^64
+    vpxorq      ymm4, ymm4, ymm7                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm7, ymm4, ymm12                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm4, ymm4, ymm12                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpternlogq  ymm10, ymm9, ymm14, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu64   [rax + 192], ymm7                   ; entries of V_(i+2): C1
+    vmovdqu64   [rax + 480], ymm4                   ; entries of V_(i+2): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     ymm4, ymm4, ymm10, 0x02		; entries of V_(i+2)
-    vpternlogq  ymm10, ymm4, ymm1, 0x96		; entries of V_(i+2): R_i
-    vmovdqa64   ymm1, ymm10			; entries of V_(i+2)
-    vmovdqa64   ymm4, ymm1			; entries of V_(i+2)
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rax + 768], ymm4		; entries of V_(i+2): R
-    vshufi64x2  ymm4, ymm12, ymm12, 0x00	; entries of V_(i+2): in every lane
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; entries of V_(i+2): B1·Q
-    vpslldq     ymm9, ymm4, 0x08		; entries of V_(i+2): B0·x^64
-    vpxorq      ymm7, ymm7, ymm9		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm9, ymm7, ymm4		; entries of V_(i+2): C1
-    vpunpckhqdq ymm4, ymm7, ymm4		; entries of V_(i+2): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+2): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+2): HI0·x^64
-    vpternlogq  ymm10, ymm7, ymm14, 0x96	; entries of V_(i+2): RES = fold(HI) + LO
-    vmovdqu64   [rax + 1024], ymm9		; entries of V_(i+2): C1
-    vmovdqu64   [rax + 1280], ymm4		; entries of V_(i+2): C2
-    vpxorq      ymm3, ymm3, ymm10		; entries of V_(i+2): R of the loop
-    vpclmulqdq  ymm4, ymm13, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm7, ymm13, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      ymm4, ymm4, ymm7		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm7, ymm4, ymm13		; entries of V_(i+3): C1
-    vpunpckhqdq ymm4, ymm4, ymm13		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpternlogq  ymm10, ymm9, ymm14, 0x96	; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu64   [rax + 160], ymm7		; entries of V_(i+3): C1
-    vmovdqu64   [rax + 448], ymm4		; entries of V_(i+3): C2
+    valignq     ymm4, ymm4, ymm10, 0x02             ; entries of V_(i+2)
+    vpternlogq  ymm10, ymm4, ymm1, 0x96             ; entries of V_(i+2): R_i
+    vmovdqa64   ymm1, ymm10                         ; entries of V_(i+2)
+    vmovdqa64   ymm4, ymm1                          ; entries of V_(i+2)
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rax + 768], ymm4                   ; entries of V_(i+2): R
+    vshufi64x2  ymm4, ymm12, ymm12, 0x00            ; entries of V_(i+2): in every lane
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; entries of V_(i+2): B1·Q
+    vpslldq     ymm9, ymm4, 0x08                    ; entries of V_(i+2): B0·x^64
+    vpxorq      ymm7, ymm7, ymm9                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm9, ymm7, ymm4                    ; entries of V_(i+2): C1
+    vpunpckhqdq ymm4, ymm7, ymm4                    ; entries of V_(i+2): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+2): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+2): HI0·x^64
+    vpternlogq  ymm10, ymm7, ymm14, 0x96            ; entries of V_(i+2): RES = fold(HI) + LO
+    vmovdqu64   [rax + 1024], ymm9                  ; entries of V_(i+2): C1
+    vmovdqu64   [rax + 1280], ymm4                  ; entries of V_(i+2): C2
+    vpxorq      ymm3, ymm3, ymm10                   ; entries of V_(i+2): R of the loop
+    vpclmulqdq  ymm4, ymm13, ymm0, 0x01             ; entries of V_(i+3): B1·Q
+    vpslldq     ymm7, ymm13, 0x08                   ; entries of V_(i+3): B0·x^64
+    vpxorq      ymm4, ymm4, ymm7                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm7, ymm4, ymm13                   ; entries of V_(i+3): C1
+    vpunpckhqdq ymm4, ymm4, ymm13                   ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpternlogq  ymm10, ymm9, ymm14, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu64   [rax + 160], ymm7                   ; entries of V_(i+3): C1
+    vmovdqu64   [rax + 448], ymm4                   ; entries of V_(i+3): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     ymm4, ymm4, ymm10, 0x02		; entries of V_(i+3)
-    vpternlogq  ymm10, ymm4, ymm1, 0x96		; entries of V_(i+3): R_i
-    vmovdqa64   ymm1, ymm10			; entries of V_(i+3)
-    vmovdqa64   ymm4, ymm1			; entries of V_(i+3)
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rax + 736], ymm4		; entries of V_(i+3): R
-    vshufi64x2  ymm4, ymm13, ymm13, 0x00	; entries of V_(i+3): in every lane
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; entries of V_(i+3): B1·Q
-    vpslldq     ymm9, ymm4, 0x08		; entries of V_(i+3): B0·x^64
-    vpxorq      ymm7, ymm7, ymm9		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm9, ymm7, ymm4		; entries of V_(i+3): C1
-    vpunpckhqdq ymm4, ymm7, ymm4		; entries of V_(i+3): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+3): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+3): HI0·x^64
-    vpternlogq  ymm10, ymm7, ymm14, 0x96	; entries of V_(i+3): RES = fold(HI) + LO
-    vmovdqu64   [rax + 992], ymm9		; entries of V_(i+3): C1
-    vmovdqu64   [rax + 1248], ymm4		; entries of V_(i+3): C2
-    vpxorq      ymm3, ymm3, ymm10		; entries of V_(i+3): R of the loop
-    vpclmulqdq  ymm4, ymm8, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm7, ymm8, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      ymm4, ymm4, ymm7		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm7, ymm4, ymm8		; entries of V_(i+4): C1
-    vpunpckhqdq ymm4, ymm4, ymm8		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm7, ymm7, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpternlogq  ymm10, ymm9, ymm14, 0x96	; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu64   [rax + 128], ymm7		; entries of V_(i+4): C1
-    vmovdqu64   [rax + 416], ymm4		; entries of V_(i+4): C2
+    valignq     ymm4, ymm4, ymm10, 0x02             ; entries of V_(i+3)
+    vpternlogq  ymm10, ymm4, ymm1, 0x96             ; entries of V_(i+3): R_i
+    vmovdqa64   ymm1, ymm10                         ; entries of V_(i+3)
+    vmovdqa64   ymm4, ymm1                          ; entries of V_(i+3)
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rax + 736], ymm4                   ; entries of V_(i+3): R
+    vshufi64x2  ymm4, ymm13, ymm13, 0x00            ; entries of V_(i+3): in every lane
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; entries of V_(i+3): B1·Q
+    vpslldq     ymm9, ymm4, 0x08                    ; entries of V_(i+3): B0·x^64
+    vpxorq      ymm7, ymm7, ymm9                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm9, ymm7, ymm4                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm4, ymm7, ymm4                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+3): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+3): HI0·x^64
+    vpternlogq  ymm10, ymm7, ymm14, 0x96            ; entries of V_(i+3): RES = fold(HI) + LO
+    vmovdqu64   [rax + 992], ymm9                   ; entries of V_(i+3): C1
+    vmovdqu64   [rax + 1248], ymm4                  ; entries of V_(i+3): C2
+    vpxorq      ymm3, ymm3, ymm10                   ; entries of V_(i+3): R of the loop
+    vpclmulqdq  ymm4, ymm8, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm7, ymm8, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      ymm4, ymm4, ymm7                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm7, ymm4, ymm8                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm4, ymm4, ymm8                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm7, ymm7, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpternlogq  ymm10, ymm9, ymm14, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu64   [rax + 128], ymm7                   ; entries of V_(i+4): C1
+    vmovdqu64   [rax + 416], ymm4                   ; entries of V_(i+4): C2
     vpxorq      xmm4, xmm4, xmm4
-    valignq     ymm4, ymm4, ymm10, 0x02		; entries of V_(i+4)
-    vpternlogq  ymm10, ymm4, ymm1, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   ymm1, ymm10			; entries of V_(i+4)
-    vmovdqa64   ymm4, ymm1			; entries of V_(i+4)
-    vshufi64x2  ymm1, ymm4, ymm4, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rax + 704], ymm4		; entries of V_(i+4): R
-    vshufi64x2  ymm4, ymm8, ymm8, 0x00		; entries of V_(i+4): in every lane
-    vpclmulqdq  ymm7, ymm4, ymm0, 0x01		; entries of V_(i+4): B1·Q
-    vpslldq     ymm9, ymm4, 0x08		; entries of V_(i+4): B0·x^64
-    vpxorq      ymm7, ymm7, ymm9		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm9, ymm7, ymm4		; entries of V_(i+4): C1
-    vpunpckhqdq ymm4, ymm7, ymm4		; entries of V_(i+4): C2
-    vpclmulqdq  ymm7, ymm9, ymm9, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm10, ymm4, ymm4, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm14, ymm10, ymm0, 0x01	; entries of V_(i+4): HI1·Q
-    vpslldq     ymm10, ymm10, 0x08		; entries of V_(i+4): HI0·x^64
-    vpternlogq  ymm10, ymm7, ymm14, 0x96	; entries of V_(i+4): RES = fold(HI) + LO
-    vmovdqu64   [rax + 960], ymm9		; entries of V_(i+4): C1
-    vmovdqu64   [rax + 1216], ymm4		; entries of V_(i+4): C2
-    vpxorq      ymm3, ymm3, ymm10		; entries of V_(i+4): R of the loop
+    valignq     ymm4, ymm4, ymm10, 0x02             ; entries of V_(i+4)
+    vpternlogq  ymm10, ymm4, ymm1, 0x96             ; entries of V_(i+4): R_i
+    vmovdqa64   ymm1, ymm10                         ; entries of V_(i+4)
+    vmovdqa64   ymm4, ymm1                          ; entries of V_(i+4)
+    vshufi64x2  ymm1, ymm4, ymm4, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rax + 704], ymm4                   ; entries of V_(i+4): R
+    vshufi64x2  ymm4, ymm8, ymm8, 0x00              ; entries of V_(i+4): in every lane
+    vpclmulqdq  ymm7, ymm4, ymm0, 0x01              ; entries of V_(i+4): B1·Q
+    vpslldq     ymm9, ymm4, 0x08                    ; entries of V_(i+4): B0·x^64
+    vpxorq      ymm7, ymm7, ymm9                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm9, ymm7, ymm4                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm4, ymm7, ymm4                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm7, ymm9, ymm9, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm10, ymm4, ymm4, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm14, ymm10, ymm0, 0x01            ; entries of V_(i+4): HI1·Q
+    vpslldq     ymm10, ymm10, 0x08                  ; entries of V_(i+4): HI0·x^64
+    vpternlogq  ymm10, ymm7, ymm14, 0x96            ; entries of V_(i+4): RES = fold(HI) + LO
+    vmovdqu64   [rax + 960], ymm9                   ; entries of V_(i+4): C1
+    vmovdqu64   [rax + 1216], ymm4                  ; entries of V_(i+4): C2
+    vpxorq      ymm3, ymm3, ymm10                   ; entries of V_(i+4): R of the loop
     sub         rcx, 0x01
     cmp         rcx, 0x01
     jae         .round
 .after_round:
-    vmovdqu64   [rdi + 1344], ymm3		; R of the loop
-    vzeroupper					; upper halves are the caller's
+    vmovdqu64   [rdi + 1344], ymm3                  ; R of the loop
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -436,22 +436,22 @@ global ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul:function (ghash_avx5
 align 32
 ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 816], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 816], 0x96       ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -463,286 +463,286 @@ global ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:function (ghash_a
 align 32
 ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm14, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm14		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 816], 0x96	; minus the key terms
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 816], 0x96       ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal]	; bit_reversal
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_bit_reversal]  ; bit_reversal
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .last_group
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   ymm2, [rdx + 64]		; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^6: C
-    vpxorq      ymm3, ymm2, [rdi + 896]		; C3·H^6: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1152]	; C3·H^6: U = A + C2
-    vpclmulqdq  ymm11, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm13, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu64   ymm2, [rdx + 96]		; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C4·H^5: C
-    vpxorq      ymm3, ymm2, [rdi + 928]		; C4·H^5: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1184]	; C4·H^5: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: U0·U1
-    vmovdqu64   ymm5, [rdx + 128]		; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C5·H^4: C
-    vpxorq      ymm6, ymm5, [rdi + 960]		; C5·H^4: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1216]	; C5·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C5·H^4: U0·U1
-    vmovdqu64   ymm8, [rdx + 160]		; C6·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C6·H^3: C
-    vpxorq      ymm9, ymm8, [rdi + 992]		; C6·H^3: T = A + C1
-    vpxorq      ymm10, ymm8, [rdi + 1248]	; C6·H^3: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C6·H^3: U0·U1
-    vpternlogq  ymm11, ymm2, ymm5, 0x96		; C6·H^3: S += it
-    vpternlogq  ymm12, ymm3, ymm6, 0x96		; C6·H^3: LO += it
-    vpternlogq  ymm13, ymm4, ymm7, 0x96		; C6·H^3: HI += it
-    vmovdqu64   ymm2, [rdx + 192]		; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C7·H^2: C
-    vpxorq      ymm3, ymm2, [rdi + 1024]	; C7·H^2: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1280]	; C7·H^2: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C7·H^2: U0·U1
-    vmovdqu64   ymm5, [rdx + 224]		; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C8·H^1: C
-    vpxorq      ymm6, ymm5, [rdi + 1056]	; C8·H^1: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 1312]	; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpternlogq  ymm11, ymm8, ymm2, 0x96		; C8·H^1: S += it
-    vpternlogq  ymm12, ymm9, ymm3, 0x96		; C8·H^1: LO += it
-    vpternlogq  ymm13, ymm10, ymm4, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm2, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C2·H^7: C
-    vpxorq      ymm3, ymm2, [rdi + 864]		; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 1120]	; C2·H^7: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C2·H^7: U0·U1
-    vmovdqu64   ymm8, [rdx]			; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C1·H^8: C
-    vpxorq      ymm8, ymm8, ymm14		; C1·H^8: A = X + C
-    vpxorq      ymm9, ymm8, [rdi + 832]		; C1·H^8: T = A + C1
-    vpxorq      ymm10, ymm8, [rdi + 1088]	; C1·H^8: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C1·H^8: U0·U1
-    vpternlogq  ymm11, ymm5, ymm2, 0x96		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm6, ymm3, 0x96		; C1·H^8: LO += it
-    vpternlogq  ymm13, ymm7, ymm4, 0x96		; C1·H^8: HI += it
-    vpxorq      ymm2, ymm11, ymm8		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm9, ymm2, 0x96		; reduce: LO += S
-    vpternlogq  ymm13, ymm10, ymm2, 0x96	; reduce: HI += S
-    vpclmulqdq  ymm2, ymm13, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm3, ymm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm3, ymm12, ymm2, 0x96		; reduce: RES = fold(HI) + LO
-    vpxorq      ymm14, ymm3, [rdi + 1344]	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
+    vpxorq      ymm3, ymm2, [rdi + 896]             ; C3·H^6: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1152]            ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
+    vpxorq      ymm3, ymm2, [rdi + 928]             ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1184]            ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 960]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 1216]            ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 992]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1248]           ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C7·H^2: C
+    vpxorq      ymm3, ymm2, [rdi + 1024]            ; C7·H^2: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1280]            ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C7·H^2: U0·U1
+    vmovdqu64   ymm5, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C8·H^1: C
+    vpxorq      ymm6, ymm5, [rdi + 1056]            ; C8·H^1: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 1312]            ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpxorq      ymm3, ymm2, [rdi + 864]             ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 1120]            ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm8, [rdi + 832]             ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 1088]           ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm2, ymm13, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm3, ymm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm3, ymm12, ymm2, 0x96             ; reduce: RES = fold(HI) + LO
+    vpxorq      ymm14, ymm3, [rdi + 1344]           ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
     jae         .group
 .after_group:
 .last_group:
-    vmovdqu64   ymm2, [rdx + 64]		; C3·H^6: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C3·H^6: C
-    vpxorq      ymm3, ymm2, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 352]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm11, ymm2, ymm2, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm13, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu64   ymm2, [rdx + 96]		; C4·H^5: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C4·H^5: C
-    vpxorq      ymm3, ymm2, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 384]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: U0·U1
-    vmovdqu64   ymm5, [rdx + 128]		; C5·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C5·H^4: C
-    vpxorq      ymm6, ymm5, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 416]		; C5·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C5·H^4: U0·U1
-    vmovdqu64   ymm8, [rdx + 160]		; C6·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C6·H^3: C
-    vpxorq      ymm9, ymm8, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxorq      ymm10, ymm8, [rdi + 448]	; C6·H^3: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C6·H^3: U0·U1
-    vpternlogq  ymm11, ymm2, ymm5, 0x96		; C6·H^3: S += it
-    vpternlogq  ymm12, ymm3, ymm6, 0x96		; C6·H^3: LO += it
-    vpternlogq  ymm13, ymm4, ymm7, 0x96		; C6·H^3: HI += it
-    vmovdqu64   ymm2, [rdx + 192]		; C7·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C7·H^2: C
-    vpxorq      ymm3, ymm2, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 480]		; C7·H^2: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C7·H^2: U0·U1
-    vmovdqu64   ymm5, [rdx + 224]		; C8·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C8·H^1: C
-    vpxorq      ymm6, ymm5, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 512]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpternlogq  ymm11, ymm8, ymm2, 0x96		; C8·H^1: S += it
-    vpternlogq  ymm12, ymm9, ymm3, 0x96		; C8·H^1: LO += it
-    vpternlogq  ymm13, ymm10, ymm4, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm2, [rdx + 32]		; C2·H^7: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C2·H^7: C
-    vpxorq      ymm3, ymm2, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 320]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C2·H^7: U0·U1
-    vmovdqu64   ymm8, [rdx]			; C1·H^8: C, bytes as in memory
-    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00	; C1·H^8: C
-    vpxorq      ymm8, ymm8, ymm14		; C1·H^8: A = X + C
-    vpxorq      ymm9, ymm8, [rdi]		; C1·H^8: T = A + C1
-    vpxorq      ymm10, ymm8, [rdi + 288]	; C1·H^8: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C1·H^8: U0·U1
-    vpternlogq  ymm11, ymm5, ymm2, 0x96		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm6, ymm3, 0x96		; C1·H^8: LO += it
-    vpternlogq  ymm13, ymm7, ymm4, 0x96		; C1·H^8: HI += it
-    vpxorq      ymm2, ymm11, ymm8		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm9, ymm2, 0x96		; reduce: LO += S
-    vpternlogq  ymm13, ymm10, ymm2, 0x96	; reduce: HI += S
-    vpclmulqdq  ymm1, ymm13, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm14, ymm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm14, ymm12, ymm1, 0x96	; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm1, ymm14, 0x01		; reduce: upper lanes
-    vpternlogq  xmm14, xmm1, [rdi + 576], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C3·H^6: C
+    vpxorq      ymm3, ymm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 352]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm11, ymm2, ymm2, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm2, [rdx + 96]                    ; C4·H^5: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C4·H^5: C
+    vpxorq      ymm3, ymm2, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 384]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 416]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 448]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm2, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   ymm2, [rdx + 192]                   ; C7·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C7·H^2: C
+    vpxorq      ymm3, ymm2, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 480]             ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C7·H^2: U0·U1
+    vmovdqu64   ymm5, [rdx + 224]                   ; C8·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C8·H^1: C
+    vpxorq      ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 512]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpternlogq  ymm11, ymm8, ymm2, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm2, [rdx + 32]                    ; C2·H^7: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C2·H^7: C
+    vpxorq      ymm3, ymm2, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C, bytes as in memory
+    vgf2p8affineqb ymm8, ymm8, ymm0, 0x00           ; C1·H^8: C
+    vpxorq      ymm8, ymm8, ymm14                   ; C1·H^8: A = X + C
+    vpxorq      ymm9, ymm8, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 288]            ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm2, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm2, ymm11, ymm8                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm1, ymm13, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm14, ymm13, 0x08                  ; reduce: HI0·x^64
+    vpternlogq  ymm14, ymm12, ymm1, 0x96            ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm1, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm1, [rdi + 576], 0x96      ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 576]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 576]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm2, xmm2, xmm2
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm3, xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm2, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00	; C·H^m: C
-    vpxorq      ymm2, ymm2, ymm14		; C·H^m: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 288]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm7, ymm3, ymm3, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm14, xmm14, xmm14		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm2, ymm2, ymm14                   ; C·H^m: A = X + C
+    vpxorq      ymm3, ymm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 288]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm7, ymm3, ymm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm14, xmm14, xmm14                 ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm4, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C·H^i: C
-    vpxorq      ymm5, ymm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm4, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm2, ymm2, ymm4		; C·H^i: S += it
-    vpxorq      ymm7, ymm7, ymm5		; C·H^i: LO += it
-    vpxorq      ymm3, ymm3, ymm6		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C·H^i: C
+    vpxorq      ymm5, ymm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm4, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm2, ymm2, ymm4                    ; C·H^i: S += it
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm3, ymm3, ymm6                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -750,73 +750,73 @@ ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
 .last_done:
-    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00	; C
-    vpxorq      ymm4, ymm4, ymm14		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm5, ymm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm4, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm2, ymm2, ymm4		; C·H^i: S += it
-    vpxorq      ymm7, ymm7, ymm5		; C·H^i: LO += it
-    vpxorq      ymm3, ymm3, ymm6		; C·H^i: HI += it
+    vgf2p8affineqb ymm4, ymm4, ymm0, 0x00           ; C
+    vpxorq      ymm4, ymm4, ymm14                   ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm5, ymm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm4, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm2, ymm2, ymm4                    ; C·H^i: S += it
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm3, ymm3, ymm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm3, ymm3, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm3, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm7, ymm2, ymm3, 0x96		; reduce: + LO
-    vpxorq      ymm14, ymm4, ymm7		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm2, ymm14, 0x01		; reduce: upper lanes
-    vpternlogq  xmm14, xmm2, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      ymm3, ymm3, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm3, [rel ghash_avx512vl_winograd_clmul1_x16_natural_lanes_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm7, ymm2, ymm3, 0x96              ; reduce: + LO
+    vpxorq      ymm14, ymm4, ymm7                   ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm2, ymm14, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm14, xmm2, xmm1, 0x96             ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm14, xmm0, 0x00          ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

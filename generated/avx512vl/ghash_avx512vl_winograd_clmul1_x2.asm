@@ -55,58 +55,58 @@ global ghash_avx512vl_winograd_clmul1_x2_init:function (ghash_avx512vl_winograd_
 align 32
 ghash_avx512vl_winograd_clmul1_x2_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 32], ymm0		; zeros
-    vmovdqu64   [rdi + 96], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; H
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 32], ymm0                    ; zeros
+    vmovdqu64   [rdi + 96], ymm0                    ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; H
     vpshufd     xmm1, xmm0, 0xff
-    vpsrad      xmm1, xmm1, 0x1f		; B_1: 128 copies of bit 127, the coefficient 1 of H
-    vpandq      xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]	; B_1: x^-1 if it is set
-    vpsrlq      xmm2, xmm0, 0x3f		; B_1: bits that cross
-    vpslldq     xmm2, xmm2, 0x08		; B_1: from the low to the high half
-    vpsllq      xmm0, xmm0, 0x01		; B_1: H << 1
-    vpternlogq  xmm0, xmm2, xmm1, 0x96		; B_1: B = H·x^-1 mod P
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm0, xmm1		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm0, xmm1		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm3, xmm4, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm4, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm5, xmm4, xmm3, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm1, xmm5, xmm2, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm0, ymm1		; C1
-    vpunpckhqdq ymm0, ymm0, ymm1		; C2
-    vpclmulqdq  ymm1, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; (LO1, LO0)
-    vpternlogq  ymm1, ymm3, ymm4, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi], ymm2			; C1
-    vmovdqu64   [rdi + 64], ymm0		; C2
+    vpsrad      xmm1, xmm1, 0x1f                    ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    vpandq      xmm1, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]  ; B_1: x^-1 if it is set
+    vpsrlq      xmm2, xmm0, 0x3f                    ; B_1: bits that cross
+    vpslldq     xmm2, xmm2, 0x08                    ; B_1: from the low to the high half
+    vpsllq      xmm0, xmm0, 0x01                    ; B_1: H << 1
+    vpternlogq  xmm0, xmm2, xmm1, 0x96              ; B_1: B = H·x^-1 mod P
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm0, xmm1                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm3, xmm4, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm5, xmm4, xmm3, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm1, xmm5, xmm2, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm0, ymm1                    ; C1
+    vpunpckhqdq ymm0, ymm0, ymm1                    ; C2
+    vpclmulqdq  ymm1, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm4, ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm1, ymm3, ymm4, 0x96              ; RES = fold(LO) + HI
+    vmovdqu64   [rdi], ymm2                         ; C1
+    vmovdqu64   [rdi + 64], ymm0                    ; C2
     vpxorq      xmm0, xmm0, xmm0
     valignq     ymm0, ymm0, ymm1, 0x02
-    vpxorq      ymm0, ymm1, ymm0		; terms of lower powers
+    vpxorq      ymm0, ymm1, ymm0                    ; terms of lower powers
     vmovdqa64   ymm1, ymm0
-    vshufi64x2  ymm0, ymm1, ymm1, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 128], ymm1		; R
-    vzeroupper					; upper halves are the caller's
+    vshufi64x2  ymm0, ymm1, ymm1, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 128], ymm1                   ; R
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -118,22 +118,22 @@ global ghash_avx512vl_winograd_clmul1_x2_mul:function (ghash_avx512vl_winograd_c
 align 32
 ghash_avx512vl_winograd_clmul1_x2_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 80]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 80]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96       ; minus the key terms
 .store:
-    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -145,95 +145,95 @@ global ghash_avx512vl_winograd_clmul1_x2_update:function (ghash_avx512vl_winogra
 align 32
 ghash_avx512vl_winograd_clmul1_x2_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_winograd_clmul1_x2_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 80]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96	; minus the key terms
-    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 80]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 144], 0x96       ; minus the key terms
+    vpshufb     xmm0, xmm3, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; byte_swap
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]	; fold_q
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; byte_swap
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q]  ; fold_q
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vpshufb     ymm3, ymm3, ymm0		; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2		; C1·H^1: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]		; C1·H^1: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 64]		; C1·H^1: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^1: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C1·H^1: T0·T1
-    vpclmulqdq  ymm5, ymm4, ymm4, 0x10		; C1·H^1: U0·U1
-    vpxorq      ymm3, ymm3, ymm2		; reduce: LO += S
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm5, ymm2, ymm3, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm4, ymm5		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 128], 0x96	; reduce: minus the key terms
-    add         rdx, 0x20			; next group
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vpshufb     ymm3, ymm3, ymm0                    ; C1·H^1: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
+    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^1: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 64]              ; C1·H^1: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^1: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C1·H^1: T0·T1
+    vpclmulqdq  ymm5, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
+    vpxorq      ymm3, ymm3, ymm2                    ; reduce: LO += S
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm5, ymm2, ymm3, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm4, ymm5                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 128], 0x96       ; reduce: minus the key terms
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -244,8 +244,8 @@ ghash_avx512vl_winograd_clmul1_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm0, [rdi + 128]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 128]                   ; R_m: the key terms of H^m … H^1
     vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm6, xmm6, xmm6
@@ -255,73 +255,73 @@ ghash_avx512vl_winograd_clmul1_x2_update:
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_16:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
 .last_done:
-    vpshufb     ymm4, ymm4, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; C
-    vpxorq      ymm2, ymm4, ymm2		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm4, ymm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm5, ymm2, [rdi + 64]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: S += it
-    vpxorq      ymm3, ymm3, ymm4		; C·H^i: LO += it
-    vpxorq      ymm6, ymm6, ymm5		; C·H^i: HI += it
+    vpshufb     ymm4, ymm4, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; C
+    vpxorq      ymm2, ymm4, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 64]              ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm4                    ; C·H^i: LO += it
+    vpxorq      ymm6, ymm6, ymm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm2, ymm3, ymm1		; reduce: LO += S
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm6, ymm1, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm3, ymm6		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; reduce: minus the key terms
+    vpxorq      ymm2, ymm3, ymm1                    ; reduce: LO += S
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm6, ymm1, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm6                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vpshufb     xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -55,51 +55,51 @@ global ghash_avx512vl_winograd_clmul1_x2_natural_init:function (ghash_avx512vl_w
 align 32
 ghash_avx512vl_winograd_clmul1_x2_natural_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 32], ymm0		; zeros
-    vmovdqu64   [rdi + 96], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm1, xmm0		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm1, xmm0		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm3, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI += S
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm1, xmm2, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; B1·Q
-    vpslldq     ymm2, ymm0, 0x08		; B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm1, ymm0		; C1
-    vpunpckhqdq ymm0, ymm1, ymm0		; C2
-    vpclmulqdq  ymm1, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm3, ymm0, ymm0, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm4, ymm3, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; HI0·x^64
-    vpternlogq  ymm3, ymm1, ymm4, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi], ymm2			; C1
-    vmovdqu64   [rdi + 64], ymm0		; C2
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 32], ymm0                    ; zeros
+    vmovdqu64   [rdi + 96], ymm0                    ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm1, xmm0                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm1, xmm0                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm4, xmm3, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; B1·Q
+    vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm1, ymm0                    ; C1
+    vpunpckhqdq ymm0, ymm1, ymm0                    ; C2
+    vpclmulqdq  ymm1, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm3, ymm0, ymm0, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm4, ymm3, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; HI0·x^64
+    vpternlogq  ymm3, ymm1, ymm4, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi], ymm2                         ; C1
+    vmovdqu64   [rdi + 64], ymm0                    ; C2
     vpxorq      xmm0, xmm0, xmm0
     valignq     ymm0, ymm0, ymm3, 0x02
-    vpxorq      ymm0, ymm3, ymm0		; terms of lower powers
+    vpxorq      ymm0, ymm3, ymm0                    ; terms of lower powers
     vmovdqa64   ymm1, ymm0
-    vshufi64x2  ymm0, ymm1, ymm1, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 128], ymm1		; R
-    vzeroupper					; upper halves are the caller's
+    vshufi64x2  ymm0, ymm1, ymm1, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 128], ymm1                   ; R
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -111,22 +111,22 @@ global ghash_avx512vl_winograd_clmul1_x2_natural_mul:function (ghash_avx512vl_wi
 align 32
 ghash_avx512vl_winograd_clmul1_x2_natural_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 80]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 144], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 80]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 144], 0x96       ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -138,94 +138,94 @@ global ghash_avx512vl_winograd_clmul1_x2_natural_update:function (ghash_avx512vl
 align 32
 ghash_avx512vl_winograd_clmul1_x2_natural_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 16]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 80]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 144], 0x96	; minus the key terms
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 16]              ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 80]              ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 144], 0x96       ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal]	; bit_reversal
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q]	; fold_q
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal]  ; bit_reversal
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx]			; C1·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C1·H^1: C
-    vpxorq      ymm2, ymm3, ymm2		; C1·H^1: A = X + C
-    vpxorq      ymm3, ymm2, [rdi]		; C1·H^1: T = A + C1
-    vpxorq      ymm4, ymm2, [rdi + 64]		; C1·H^1: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^1: A0·A1
-    vpclmulqdq  ymm5, ymm3, ymm3, 0x10		; C1·H^1: T0·T1
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; C1·H^1: U0·U1
-    vpxorq      ymm3, ymm3, ymm2		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm3, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm5, ymm2, ymm3, 0x96		; reduce: + LO
-    vpxorq      ymm2, ymm4, ymm5		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 128], 0x96	; reduce: minus the key terms
-    add         rdx, 0x20			; next group
+    vmovdqu64   ymm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C1·H^1: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C1·H^1: A = X + C
+    vpxorq      ymm3, ymm2, [rdi]                   ; C1·H^1: T = A + C1
+    vpxorq      ymm4, ymm2, [rdi + 64]              ; C1·H^1: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^1: A0·A1
+    vpclmulqdq  ymm5, ymm3, ymm3, 0x10              ; C1·H^1: T0·T1
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; C1·H^1: U0·U1
+    vpxorq      ymm3, ymm3, ymm2                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm5, ymm2, ymm3, 0x96              ; reduce: + LO
+    vpxorq      ymm2, ymm4, ymm5                    ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 128], 0x96       ; reduce: minus the key terms
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -236,8 +236,8 @@ ghash_avx512vl_winograd_clmul1_x2_natural_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm0, [rdi + 128]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 128]                   ; R_m: the key terms of H^m … H^1
     vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm3, xmm3, xmm3
@@ -247,71 +247,71 @@ ghash_avx512vl_winograd_clmul1_x2_natural_update:
     jae         .last_longest
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
 .last_done:
-    vgf2p8affineqb ymm4, ymm4, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; C
-    vpxorq      ymm2, ymm4, ymm2		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm4, ymm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm5, ymm2, [rdi + 64]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: S += it
-    vpxorq      ymm6, ymm6, ymm4		; C·H^i: LO += it
-    vpxorq      ymm3, ymm3, ymm5		; C·H^i: HI += it
+    vgf2p8affineqb ymm4, ymm4, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; C
+    vpxorq      ymm2, ymm4, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 64]              ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: S += it
+    vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: LO += it
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm2, ymm3, ymm1		; reduce: HI += S
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm6, ymm1, ymm2, 0x96		; reduce: + LO
-    vpxorq      ymm2, ymm3, ymm6		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; reduce: minus the key terms
+    vpxorq      ymm2, ymm3, ymm1                    ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm6, ymm1, ymm2, 0x96              ; reduce: + LO
+    vpxorq      ymm2, ymm3, ymm6                    ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x2_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

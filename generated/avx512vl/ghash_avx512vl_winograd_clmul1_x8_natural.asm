@@ -55,161 +55,161 @@ global ghash_avx512vl_winograd_clmul1_x8_natural_init:function (ghash_avx512vl_w
 align 32
 ghash_avx512vl_winograd_clmul1_x8_natural_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 128], ymm0		; zeros
-    vmovdqu64   [rdi + 288], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; H
-    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; B_2 = B_1·B_1: B1·Q
-    vpslldq     xmm2, xmm0, 0x08		; B_2 = B_1·B_1: B0·x^64
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm2, xmm1, xmm0		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm1, xmm1, xmm0		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm3, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm4, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm4, xmm4, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm4, xmm3, xmm5, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vpxorq      xmm2, xmm0, xmm2		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm1, xmm0, xmm1		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm1, xmm1, xmm3		; B_2 = B_1·B_1: HI += S
-    vpternlogq  xmm2, xmm3, xmm4, 0x96		; B_2 = B_1·B_1: LO minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; B_2 = B_1·B_1: HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; B_2 = B_1·B_1: HI0·x^64
-    vpternlogq  xmm1, xmm2, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(HI) + LO
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; B1·Q
-    vpslldq     ymm2, ymm0, 0x08		; B0·x^64
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm1, ymm0		; C1
-    vpunpckhqdq ymm1, ymm1, ymm0		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; HI0·x^64
-    vpternlogq  ymm4, ymm3, ymm5, 0x96		; RES = fold(HI) + LO
-    vmovdqu64   [rdi + 96], ymm2		; C1
-    vmovdqu64   [rdi + 256], ymm1		; C2
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 128], ymm0                   ; zeros
+    vmovdqu64   [rdi + 288], ymm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; H
+    vpclmulqdq  xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: B1·Q
+    vpslldq     xmm2, xmm0, 0x08                    ; B_2 = B_1·B_1: B0·x^64
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm2, xmm1, xmm0                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm1, xmm1, xmm0                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm4, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm5, xmm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm4, xmm4, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm4, xmm3, xmm5, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vpxorq      xmm2, xmm0, xmm2                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm1, xmm0, xmm1                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm1, xmm1, xmm3                    ; B_2 = B_1·B_1: HI += S
+    vpternlogq  xmm2, xmm3, xmm4, 0x96              ; B_2 = B_1·B_1: LO minus the key terms
+    vpclmulqdq  xmm3, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; B_2 = B_1·B_1: HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; B_2 = B_1·B_1: HI0·x^64
+    vpternlogq  xmm1, xmm2, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(HI) + LO
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; B1·Q
+    vpslldq     ymm2, ymm0, 0x08                    ; B0·x^64
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm1, ymm0                    ; C1
+    vpunpckhqdq ymm1, ymm1, ymm0                    ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; HI0·x^64
+    vpternlogq  ymm4, ymm3, ymm5, 0x96              ; RES = fold(HI) + LO
+    vmovdqu64   [rdi + 96], ymm2                    ; C1
+    vmovdqu64   [rdi + 256], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     ymm1, ymm1, ymm4, 0x02
-    vpxorq      ymm1, ymm4, ymm1		; terms of lower powers
+    vpxorq      ymm1, ymm4, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 416], ymm2		; R
-    vshufi64x2  ymm2, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm4, ymm2, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm3, ymm2		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm3, ymm2		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm5, ymm3, ymm6, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpxorq      ymm3, ymm0, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm6, ymm0, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm7, ymm3, ymm3, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm3, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm3, ymm3, ymm0		; V_2 = V_1·B_2: HI += S
-    vpternlogq  ymm7, ymm0, ymm5, 0x96		; V_2 = V_1·B_2: LO minus the key terms
-    vpclmulqdq  ymm0, ymm3, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm3, ymm3, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm3, ymm7, ymm0, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm0, ymm3, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: B1·Q
-    vpslldq     ymm6, ymm3, 0x08		; V_2 = V_1·B_2: B0·x^64
-    vpxorq      ymm0, ymm0, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm0, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm0, ymm0, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm0, ymm0, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm8, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_2 = V_1·B_2: HI1·Q
-    vpslldq     ymm8, ymm8, 0x08		; V_2 = V_1·B_2: HI0·x^64
-    vpternlogq  ymm8, ymm7, ymm9, 0x96		; V_2 = V_1·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 64], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 224], ymm0		; V_2 = V_1·B_2: C2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 416], ymm2                   ; R
+    vshufi64x2  ymm2, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm4, ymm2, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm3, ymm2                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm3, ymm2                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm5, ymm3, ymm6, 0x96              ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpxorq      ymm3, ymm0, ymm4                    ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm6, ymm0, ymm2                    ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm7, ymm3, ymm3, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm3, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm3, ymm3, ymm0                    ; V_2 = V_1·B_2: HI += S
+    vpternlogq  ymm7, ymm0, ymm5, 0x96              ; V_2 = V_1·B_2: LO minus the key terms
+    vpclmulqdq  ymm0, ymm3, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm3, ymm3, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm3, ymm7, ymm0, 0x96              ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm0, ymm3, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: B1·Q
+    vpslldq     ymm6, ymm3, 0x08                    ; V_2 = V_1·B_2: B0·x^64
+    vpxorq      ymm0, ymm0, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm0, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm0, ymm0, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm0, ymm0, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm8, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_2 = V_1·B_2: HI1·Q
+    vpslldq     ymm8, ymm8, 0x08                    ; V_2 = V_1·B_2: HI0·x^64
+    vpternlogq  ymm8, ymm7, ymm9, 0x96              ; V_2 = V_1·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 64], ymm6                    ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 224], ymm0                   ; V_2 = V_1·B_2: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     ymm0, ymm0, ymm8, 0x02		; V_2 = V_1·B_2
-    vpternlogq  ymm8, ymm0, ymm1, 0x96		; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm8			; V_2 = V_1·B_2
-    vmovdqa64   ymm0, ymm1			; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 384], ymm0		; V_2 = V_1·B_2: R
-    vpxorq      ymm0, ymm3, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxorq      ymm2, ymm3, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm6, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm0, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm0, ymm0, ymm4		; V_3 = V_2·B_2: HI += S
-    vpternlogq  ymm6, ymm4, ymm5, 0x96		; V_3 = V_2·B_2: LO minus the key terms
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm0, ymm0, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm0, ymm6, ymm2, 0x96		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_3 = V_2·B_2: B1·Q
-    vpslldq     ymm4, ymm0, 0x08		; V_3 = V_2·B_2: B0·x^64
-    vpxorq      ymm2, ymm2, ymm4		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm0		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm0, ymm2, ymm0		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm2, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm0, ymm0, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_3 = V_2·B_2: HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; V_3 = V_2·B_2: HI0·x^64
-    vpternlogq  ymm5, ymm2, ymm6, 0x96		; V_3 = V_2·B_2: RES = fold(HI) + LO
-    vmovdqu64   [rdi + 32], ymm4		; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 192], ymm0		; V_3 = V_2·B_2: C2
+    valignq     ymm0, ymm0, ymm8, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm8, ymm0, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm8                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm0, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 384], ymm0                   ; V_2 = V_1·B_2: R
+    vpxorq      ymm0, ymm3, ymm4                    ; V_3 = V_2·B_2: T = A + C1
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm6, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm0, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxorq      ymm0, ymm0, ymm4                    ; V_3 = V_2·B_2: HI += S
+    vpternlogq  ymm6, ymm4, ymm5, 0x96              ; V_3 = V_2·B_2: LO minus the key terms
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm0, ymm0, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm0, ymm6, ymm2, 0x96              ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: B1·Q
+    vpslldq     ymm4, ymm0, 0x08                    ; V_3 = V_2·B_2: B0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm0                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm0, ymm2, ymm0                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm2, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm0, ymm0, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_3 = V_2·B_2: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_3 = V_2·B_2: HI0·x^64
+    vpternlogq  ymm5, ymm2, ymm6, 0x96              ; V_3 = V_2·B_2: RES = fold(HI) + LO
+    vmovdqu64   [rdi + 32], ymm4                    ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 192], ymm0                   ; V_3 = V_2·B_2: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     ymm0, ymm0, ymm5, 0x02		; V_3 = V_2·B_2
-    vpternlogq  ymm5, ymm0, ymm1, 0x96		; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm5			; V_3 = V_2·B_2
-    vmovdqa64   ymm0, ymm1			; V_3 = V_2·B_2
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu64   [rdi + 352], ymm0		; V_3 = V_2·B_2: R
-    vshufi64x2  ymm0, ymm3, ymm3, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm4, ymm0, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm2, ymm2, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm0		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm0, ymm2, ymm0		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm2, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm5, ymm5, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm5, ymm2, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpxorq      ymm2, ymm3, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxorq      ymm0, ymm3, ymm0		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm0, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm0, ymm0, ymm3		; V_4 = V_2·B_4: HI += S
-    vpternlogq  ymm2, ymm3, ymm5, 0x96		; V_4 = V_2·B_4: LO minus the key terms
-    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm0, ymm0, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm0, ymm2, ymm3, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: B1·Q
-    vpslldq     ymm3, ymm0, 0x08		; V_4 = V_2·B_4: B0·x^64
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm2, ymm0		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm0, ymm2, ymm0		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm2, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm0, ymm0, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; V_4 = V_2·B_4: HI1·Q
-    vpslldq     ymm4, ymm4, 0x08		; V_4 = V_2·B_4: HI0·x^64
-    vpternlogq  ymm4, ymm2, ymm5, 0x96		; V_4 = V_2·B_4: RES = fold(HI) + LO
-    vmovdqu64   [rdi], ymm3			; V_4 = V_2·B_4: C1
-    vmovdqu64   [rdi + 160], ymm0		; V_4 = V_2·B_4: C2
+    valignq     ymm0, ymm0, ymm5, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm5, ymm0, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm5                          ; V_3 = V_2·B_2
+    vmovdqa64   ymm0, ymm1                          ; V_3 = V_2·B_2
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu64   [rdi + 352], ymm0                   ; V_3 = V_2·B_2: R
+    vshufi64x2  ymm0, ymm3, ymm3, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm4, ymm0, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm2, ymm2, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm0                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm2, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm5, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm5, ymm5, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm5, ymm2, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpxorq      ymm2, ymm3, ymm4                    ; V_4 = V_2·B_4: T = A + C1
+    vpxorq      ymm0, ymm3, ymm0                    ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm0, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm0, ymm0, ymm3                    ; V_4 = V_2·B_4: HI += S
+    vpternlogq  ymm2, ymm3, ymm5, 0x96              ; V_4 = V_2·B_4: LO minus the key terms
+    vpclmulqdq  ymm3, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm0, ymm0, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm0, ymm2, ymm3, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vpclmulqdq  ymm2, ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: B1·Q
+    vpslldq     ymm3, ymm0, 0x08                    ; V_4 = V_2·B_4: B0·x^64
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm2, ymm0                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm0, ymm2, ymm0                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm2, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm0, ymm0, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm4, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; V_4 = V_2·B_4: HI1·Q
+    vpslldq     ymm4, ymm4, 0x08                    ; V_4 = V_2·B_4: HI0·x^64
+    vpternlogq  ymm4, ymm2, ymm5, 0x96              ; V_4 = V_2·B_4: RES = fold(HI) + LO
+    vmovdqu64   [rdi], ymm3                         ; V_4 = V_2·B_4: C1
+    vmovdqu64   [rdi + 160], ymm0                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm0, xmm0, xmm0
-    valignq     ymm0, ymm0, ymm4, 0x02		; V_4 = V_2·B_4
-    vpternlogq  ymm4, ymm0, ymm1, 0x96		; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm4			; V_4 = V_2·B_4
-    vmovdqa64   ymm0, ymm1			; V_4 = V_2·B_4
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 320], ymm0		; V_4 = V_2·B_4: R
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_4
+    valignq     ymm0, ymm0, ymm4, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm4, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_4 = V_2·B_4
+    vmovdqa64   ymm0, ymm1                          ; V_4 = V_2·B_4
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 320], ymm0                   ; V_4 = V_2·B_4: R
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_4
 .end:
 
 ; void ghash_avx512vl_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16])
@@ -220,22 +220,22 @@ global ghash_avx512vl_winograd_clmul1_x8_natural_mul:function (ghash_avx512vl_wi
 align 32
 ghash_avx512vl_winograd_clmul1_x8_natural_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 432], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 432], 0x96       ; minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -247,171 +247,171 @@ global ghash_avx512vl_winograd_clmul1_x8_natural_update:function (ghash_avx512vl
 align 32
 ghash_avx512vl_winograd_clmul1_x8_natural_update:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X, bytes as in memory
-    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; X
+    vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
     lea         rax, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bytes]
     sub         rax, rcx
     cmp         rcx, 0x10
     jae         .few_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; C
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 112]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 272]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm3, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm1, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; HI += S
-    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; HI1·Q
-    vpslldq     xmm1, xmm1, 0x08		; HI0·x^64
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + LO
-    vpternlogq  xmm2, xmm3, [rdi + 432], 0x96	; minus the key terms
-    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 112]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm1, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; HI += S
+    vpclmulqdq  xmm2, xmm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; HI1·Q
+    vpslldq     xmm1, xmm1, 0x08                    ; HI0·x^64
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + LO
+    vpternlogq  xmm2, xmm3, [rdi + 432], 0x96       ; minus the key terms
+    vgf2p8affineqb xmm0, xmm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal], 0x00  ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal]	; bit_reversal
+    vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x8_natural_bit_reversal]  ; bit_reversal
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q]	; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm3, [rdx + 64]		; C3·H^2: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C3·H^2: C
-    vpxorq      ymm4, ymm3, [rdi + 64]		; C3·H^2: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 224]		; C3·H^2: U = A + C2
-    vpclmulqdq  ymm11, ymm3, ymm3, 0x10		; C3·H^2: A0·A1
-    vpclmulqdq  ymm12, ymm4, ymm4, 0x10		; C3·H^2: T0·T1
-    vpclmulqdq  ymm13, ymm5, ymm5, 0x10		; C3·H^2: U0·U1
-    vmovdqu64   ymm3, [rdx + 96]		; C4·H^1: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C4·H^1: C
-    vpxorq      ymm4, ymm3, [rdi + 96]		; C4·H^1: T = A + C1
-    vpxorq      ymm5, ymm3, [rdi + 256]		; C4·H^1: U = A + C2
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C4·H^1: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^1: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C4·H^1: U0·U1
-    vmovdqu64   ymm6, [rdx + 32]		; C2·H^3: C, bytes as in memory
-    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00	; C2·H^3: C
-    vpxorq      ymm7, ymm6, [rdi + 32]		; C2·H^3: T = A + C1
-    vpxorq      ymm8, ymm6, [rdi + 192]		; C2·H^3: U = A + C2
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C2·H^3: A0·A1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C2·H^3: T0·T1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C2·H^3: U0·U1
-    vmovdqu64   ymm9, [rdx]			; C1·H^4: C, bytes as in memory
-    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00	; C1·H^4: C
-    vpxorq      ymm2, ymm9, ymm2		; C1·H^4: A = X + C
-    vpxorq      ymm9, ymm2, [rdi]		; C1·H^4: T = A + C1
-    vpxorq      ymm10, ymm2, [rdi + 160]	; C1·H^4: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^4: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C1·H^4: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C1·H^4: U0·U1
-    vpternlogq  ymm11, ymm3, ymm6, 0x96		; C1·H^4: S += it
-    vpternlogq  ymm12, ymm4, ymm7, 0x96		; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm5, ymm8, 0x96		; C1·H^4: HI += it
-    vpxorq      ymm2, ymm11, ymm2		; C1·H^4: S += it
-    vpternlogq  ymm12, ymm9, ymm2, 0x96		; reduce: LO += S
-    vpternlogq  ymm13, ymm10, ymm2, 0x96	; reduce: HI += S
-    vpclmulqdq  ymm3, ymm13, ymm1, 0x01		; reduce: HI1·Q
-    vpslldq     ymm2, ymm13, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm2, ymm12, ymm3, 0x96		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, [rdi + 320], 0x96	; reduce: minus the key terms
-    add         rdx, 0x80			; next group
+    vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^2: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^2: C
+    vpxorq      ymm4, ymm3, [rdi + 64]              ; C3·H^2: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 224]             ; C3·H^2: U = A + C2
+    vpclmulqdq  ymm11, ymm3, ymm3, 0x10             ; C3·H^2: A0·A1
+    vpclmulqdq  ymm12, ymm4, ymm4, 0x10             ; C3·H^2: T0·T1
+    vpclmulqdq  ymm13, ymm5, ymm5, 0x10             ; C3·H^2: U0·U1
+    vmovdqu64   ymm3, [rdx + 96]                    ; C4·H^1: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C4·H^1: C
+    vpxorq      ymm4, ymm3, [rdi + 96]              ; C4·H^1: T = A + C1
+    vpxorq      ymm5, ymm3, [rdi + 256]             ; C4·H^1: U = A + C2
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^1: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^1: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C4·H^1: U0·U1
+    vmovdqu64   ymm6, [rdx + 32]                    ; C2·H^3: C, bytes as in memory
+    vgf2p8affineqb ymm6, ymm6, ymm0, 0x00           ; C2·H^3: C
+    vpxorq      ymm7, ymm6, [rdi + 32]              ; C2·H^3: T = A + C1
+    vpxorq      ymm8, ymm6, [rdi + 192]             ; C2·H^3: U = A + C2
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C2·H^3: A0·A1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C2·H^3: T0·T1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C2·H^3: U0·U1
+    vmovdqu64   ymm9, [rdx]                         ; C1·H^4: C, bytes as in memory
+    vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^4: C
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^4: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 160]            ; C1·H^4: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^4: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^4: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^4: U0·U1
+    vpternlogq  ymm11, ymm3, ymm6, 0x96             ; C1·H^4: S += it
+    vpternlogq  ymm12, ymm4, ymm7, 0x96             ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm5, ymm8, 0x96             ; C1·H^4: HI += it
+    vpxorq      ymm2, ymm11, ymm2                   ; C1·H^4: S += it
+    vpternlogq  ymm12, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm13, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm2, ymm13, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm2, ymm12, ymm3, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 320], 0x96       ; reduce: minus the key terms
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm1, [rdi + 320]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm1, [rdi + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm8, xmm8, xmm8
     vpxorq      xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm3, [rdx]			; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00	; C·H^m: C
-    vpxorq      ymm2, ymm3, ymm2		; C·H^m: A = X + C
-    vpxorq      ymm4, ymm2, [rdi]		; C·H^m: T = A + C1
-    vpxorq      ymm5, ymm2, [rdi + 160]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm8, ymm4, ymm4, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm4, ymm5, ymm5, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^m: A = X + C
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 160]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm8, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm5, [rdx]			; C·H^i: C, bytes as in memory
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C·H^i: C
-    vpxorq      ymm6, ymm5, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 160]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm5		; C·H^i: S += it
-    vpxorq      ymm8, ymm8, ymm6		; C·H^i: LO += it
-    vpxorq      ymm4, ymm4, ymm7		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C·H^i: C
+    vpxorq      ymm6, ymm5, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 160]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: S += it
+    vpxorq      ymm8, ymm8, ymm6                    ; C·H^i: LO += it
+    vpxorq      ymm4, ymm4, ymm7                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -419,73 +419,73 @@ ghash_avx512vl_winograd_clmul1_x8_natural_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm5, [rdx]			; whole blocks
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm5, [rdx]			; the first bytes
-    vmovq       xmm6, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 24]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm5, [rdx]			; the first bytes
-    vmovd       xmm6, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm6, xmm6, [rax + 20]		; in their places
-    vporq       xmm5, xmm5, xmm6		; zero-padded
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm6, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x01
     vporq       xmm5, xmm5, xmm6
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm6, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm6, xmm6, 0x02
     vporq       xmm5, xmm5, xmm6
-    vpandq      xmm5, xmm5, [rax + 112]		; zero-padded
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm5, [rdx]			; whole blocks
-    vmovdqu64   xmm6, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm6, xmm6, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm5, ymm5, xmm6, 0x01		; with them
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
 .last_done:
-    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00	; C
-    vpxorq      ymm2, ymm5, ymm2		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm5, ymm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm2, [rdi + 160]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm2		; C·H^i: S += it
-    vpxorq      ymm8, ymm8, ymm5		; C·H^i: LO += it
-    vpxorq      ymm4, ymm4, ymm6		; C·H^i: HI += it
+    vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C
+    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm5, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm2, [rdi + 160]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: S += it
+    vpxorq      ymm8, ymm8, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm2, ymm4, ymm3		; reduce: HI += S
-    vpclmulqdq  ymm4, ymm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01	; reduce: HI1·Q
-    vpslldq     ymm2, ymm2, 0x08		; reduce: HI0·x^64
-    vpternlogq  ymm8, ymm3, ymm2, 0x96		; reduce: + LO
-    vpxorq      ymm2, ymm4, ymm8		; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm3, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm3, xmm1, 0x96		; reduce: minus the key terms
+    vpxorq      ymm2, ymm4, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm2, [rel ghash_avx512vl_winograd_clmul1_x8_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm8, ymm3, ymm2, 0x96              ; reduce: + LO
+    vpxorq      ymm2, ymm4, ymm8                    ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00	; X, bytes as in memory
-    vmovdqu64   [rsi], xmm0			; X
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
+    vmovdqu64   [rsi], xmm0                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

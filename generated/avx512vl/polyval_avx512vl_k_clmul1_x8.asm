@@ -52,80 +52,80 @@ global polyval_avx512vl_k_clmul1_x8_init:function (polyval_avx512vl_k_clmul1_x8_
 align 32
 polyval_avx512vl_k_clmul1_x8_init:
     endbr64
-    vpxorq      xmm0, xmm0, xmm0		; keys past H^1
-    vmovdqu64   [rdi + 128], ymm0		; zeros
-    vmovdqu64   [rdi + 288], ymm0		; zeros
-    vmovdqu64   xmm0, [rsi]			; H
-    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm2, xmm0, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm1, xmm1, xmm2		; B_2 = B_1·B_1: fold B
-    vpclmulqdq  xmm2, xmm0, xmm1, 0x00		; B_2 = B_1·B_1: A0·K0
-    vpclmulqdq  xmm4, xmm0, xmm1, 0x10		; B_2 = B_1·B_1: A0·K1
-    vpclmulqdq  xmm1, xmm0, xmm0, 0x01		; B_2 = B_1·B_1: A1·B0
-    vpclmulqdq  xmm3, xmm0, xmm0, 0x11		; B_2 = B_1·B_1: A1·B1
-    vpxorq      xmm1, xmm2, xmm1		; B_2 = B_1·B_1: LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96		; B_2 = B_1·B_1: + HI
-    vpxorq      xmm1, xmm2, xmm4		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm0, ymm1, xmm0, 0x01		; lane 1: B_1
-    vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vmovdqu64   [rdi + 96], ymm0		; B
-    vmovdqu64   [rdi + 256], ymm1		; K
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_2 = V_1·B_2: fold B
-    vpclmulqdq  ymm3, ymm0, ymm2, 0x00		; V_2 = V_1·B_2: A0·K0
-    vpclmulqdq  ymm5, ymm0, ymm2, 0x10		; V_2 = V_1·B_2: A0·K1
-    vpclmulqdq  ymm4, ymm0, ymm1, 0x01		; V_2 = V_1·B_2: A1·B0
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x11		; V_2 = V_1·B_2: A1·B1
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: LO += it
-    vpclmulqdq  ymm4, ymm3, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm5, ymm0, ymm3, 0x96		; V_2 = V_1·B_2: + HI
-    vpxorq      ymm0, ymm4, ymm5		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm3, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm0, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vmovdqu64   [rdi + 64], ymm0		; V_2 = V_1·B_2: B
-    vmovdqu64   [rdi + 224], ymm3		; V_2 = V_1·B_2: K
-    vpclmulqdq  ymm3, ymm0, ymm2, 0x00		; V_3 = V_2·B_2: A0·K0
-    vpclmulqdq  ymm4, ymm0, ymm2, 0x10		; V_3 = V_2·B_2: A0·K1
-    vpclmulqdq  ymm2, ymm0, ymm1, 0x01		; V_3 = V_2·B_2: A1·B0
-    vpclmulqdq  ymm1, ymm0, ymm1, 0x11		; V_3 = V_2·B_2: A1·B1
-    vpxorq      ymm2, ymm3, ymm2		; V_3 = V_2·B_2: LO += it
-    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm1, ymm2, 0x96		; V_3 = V_2·B_2: + HI
-    vpxorq      ymm1, ymm3, ymm4		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vmovdqu64   [rdi + 32], ymm1		; V_3 = V_2·B_2: B
-    vmovdqu64   [rdi + 192], ymm2		; V_3 = V_2·B_2: K
-    vshufi64x2  ymm1, ymm0, ymm0, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm1, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpclmulqdq  ymm3, ymm0, ymm2, 0x00		; V_4 = V_2·B_4: A0·K0
-    vpclmulqdq  ymm4, ymm0, ymm2, 0x10		; V_4 = V_2·B_4: A0·K1
-    vpclmulqdq  ymm2, ymm0, ymm1, 0x01		; V_4 = V_2·B_4: A1·B0
-    vpclmulqdq  ymm0, ymm0, ymm1, 0x11		; V_4 = V_2·B_4: A1·B1
-    vpxorq      ymm1, ymm3, ymm2		; V_4 = V_2·B_4: LO += it
-    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm0, ymm1, 0x96		; V_4 = V_2·B_4: + HI
-    vpxorq      ymm0, ymm2, ymm4		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm2, ymm0, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; V_4 = V_2·B_4: fold B
-    vmovdqu64   [rdi], ymm0			; V_4 = V_2·B_4: B
-    vmovdqu64   [rdi + 160], ymm1		; V_4 = V_2·B_4: K
-    vzeroupper					; upper halves are the caller's
-    ret						; V_4 = V_2·B_4
+    vpxorq      xmm0, xmm0, xmm0                    ; keys past H^1
+    vmovdqu64   [rdi + 128], ymm0                   ; zeros
+    vmovdqu64   [rdi + 288], ymm0                   ; zeros
+    vmovdqu64   xmm0, [rsi]                         ; H
+    vpclmulqdq  xmm1, xmm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm2, xmm0, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm1, xmm1, xmm2                    ; B_2 = B_1·B_1: fold B
+    vpclmulqdq  xmm2, xmm0, xmm1, 0x00              ; B_2 = B_1·B_1: A0·K0
+    vpclmulqdq  xmm4, xmm0, xmm1, 0x10              ; B_2 = B_1·B_1: A0·K1
+    vpclmulqdq  xmm1, xmm0, xmm0, 0x01              ; B_2 = B_1·B_1: A1·B0
+    vpclmulqdq  xmm3, xmm0, xmm0, 0x11              ; B_2 = B_1·B_1: A1·B1
+    vpxorq      xmm1, xmm2, xmm1                    ; B_2 = B_1·B_1: LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; B_2 = B_1·B_1: + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm0, ymm1, xmm0, 0x01             ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vmovdqu64   [rdi + 96], ymm0                    ; B
+    vmovdqu64   [rdi + 256], ymm1                   ; K
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: fold B
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_2 = V_1·B_2: A0·K0
+    vpclmulqdq  ymm5, ymm0, ymm2, 0x10              ; V_2 = V_1·B_2: A0·K1
+    vpclmulqdq  ymm4, ymm0, ymm1, 0x01              ; V_2 = V_1·B_2: A1·B0
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x11              ; V_2 = V_1·B_2: A1·B1
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: LO += it
+    vpclmulqdq  ymm4, ymm3, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm5, ymm0, ymm3, 0x96              ; V_2 = V_1·B_2: + HI
+    vpxorq      ymm0, ymm4, ymm5                    ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm3, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm0, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vmovdqu64   [rdi + 64], ymm0                    ; V_2 = V_1·B_2: B
+    vmovdqu64   [rdi + 224], ymm3                   ; V_2 = V_1·B_2: K
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_3 = V_2·B_2: A0·K0
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x10              ; V_3 = V_2·B_2: A0·K1
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x01              ; V_3 = V_2·B_2: A1·B0
+    vpclmulqdq  ymm1, ymm0, ymm1, 0x11              ; V_3 = V_2·B_2: A1·B1
+    vpxorq      ymm2, ymm3, ymm2                    ; V_3 = V_2·B_2: LO += it
+    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm1, ymm2, 0x96              ; V_3 = V_2·B_2: + HI
+    vpxorq      ymm1, ymm3, ymm4                    ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vmovdqu64   [rdi + 32], ymm1                    ; V_3 = V_2·B_2: B
+    vmovdqu64   [rdi + 192], ymm2                   ; V_3 = V_2·B_2: K
+    vshufi64x2  ymm1, ymm0, ymm0, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm1, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpclmulqdq  ymm3, ymm0, ymm2, 0x00              ; V_4 = V_2·B_4: A0·K0
+    vpclmulqdq  ymm4, ymm0, ymm2, 0x10              ; V_4 = V_2·B_4: A0·K1
+    vpclmulqdq  ymm2, ymm0, ymm1, 0x01              ; V_4 = V_2·B_4: A1·B0
+    vpclmulqdq  ymm0, ymm0, ymm1, 0x11              ; V_4 = V_2·B_4: A1·B1
+    vpxorq      ymm1, ymm3, ymm2                    ; V_4 = V_2·B_4: LO += it
+    vpclmulqdq  ymm2, ymm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm0, ymm1, 0x96              ; V_4 = V_2·B_4: + HI
+    vpxorq      ymm0, ymm2, ymm4                    ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm1, ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm2, ymm0, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; V_4 = V_2·B_4: fold B
+    vmovdqu64   [rdi], ymm0                         ; V_4 = V_2·B_4: B
+    vmovdqu64   [rdi + 160], ymm1                   ; V_4 = V_2·B_4: K
+    vzeroupper                                      ; upper halves are the caller's
+    ret                                             ; V_4 = V_2·B_4
 .end:
 
 ; void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16])
@@ -136,19 +136,19 @@ global polyval_avx512vl_k_clmul1_x8_mul:function (polyval_avx512vl_k_clmul1_x8_m
 align 32
 polyval_avx512vl_k_clmul1_x8_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X
+    vmovdqu64   xmm0, [rsi]                         ; X
 .block:
-    vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
 .store:
-    vmovdqu64   [rsi], xmm0			; X
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .end:
 
@@ -160,7 +160,7 @@ global polyval_avx512vl_k_clmul1_x8_update:function (polyval_avx512vl_k_clmul1_x
 align 32
 polyval_avx512vl_k_clmul1_x8_update:
     endbr64
-    vmovdqu64   xmm2, [rsi]			; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
@@ -171,95 +171,95 @@ polyval_avx512vl_k_clmul1_x8_update:
     jae         .few_longest
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00	; A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10	; A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01	; A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11	; A1·B1
-    vpxorq      xmm1, xmm1, xmm2		; LO += it
-    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96		; + HI
-    vpxorq      xmm0, xmm2, xmm3		; RES = fold(LO) + HI
-    vmovdqu64   [rsi], xmm0			; X
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00       ; A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10       ; A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 112], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
+    vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q]	; fold_q
+    vmovdqu64   ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm1, [rdx + 64]		; C3·H^2: C
-    vpclmulqdq  ymm12, ymm1, [rdi + 224], 0x00	; C3·H^2: A0·K0
-    vpclmulqdq  ymm13, ymm1, [rdi + 224], 0x10	; C3·H^2: A0·K1
-    vpclmulqdq  ymm3, ymm1, [rdi + 64], 0x01	; C3·H^2: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11	; C3·H^2: A1·B1
-    vmovdqu64   ymm4, [rdx + 96]		; C4·H^1: C
-    vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00	; C4·H^1: A0·K0
-    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10	; C4·H^1: A0·K1
-    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01	; C4·H^1: A1·B0
-    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11	; C4·H^1: A1·B1
-    vmovdqu64   ymm8, [rdx + 32]		; C2·H^3: C
-    vpclmulqdq  ymm9, ymm8, [rdi + 192], 0x00	; C2·H^3: A0·K0
-    vpclmulqdq  ymm10, ymm8, [rdi + 192], 0x10	; C2·H^3: A0·K1
-    vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01	; C2·H^3: A1·B0
-    vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x11	; C2·H^3: A1·B1
-    vpternlogq  ymm12, ymm3, ymm5, 0x96		; C2·H^3: LO += it
-    vpternlogq  ymm13, ymm1, ymm6, 0x96		; C2·H^3: HI += it
-    vmovdqu64   ymm1, [rdx]			; C1·H^4: C
-    vpxorq      ymm1, ymm1, ymm2		; C1·H^4: A = X + C
-    vpclmulqdq  ymm2, ymm1, [rdi + 160], 0x00	; C1·H^4: A0·K0
-    vpclmulqdq  ymm3, ymm1, [rdi + 160], 0x10	; C1·H^4: A0·K1
-    vpclmulqdq  ymm5, ymm1, [rdi], 0x01		; C1·H^4: A1·B0
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x11		; C1·H^4: A1·B1
-    vpternlogq  ymm12, ymm7, ymm9, 0x96		; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm4, ymm10, 0x96	; C1·H^4: HI += it
-    vpternlogq  ymm12, ymm11, ymm2, 0x96	; C1·H^4: LO += it
-    vpternlogq  ymm13, ymm8, ymm3, 0x96		; C1·H^4: HI += it
-    vpxorq      ymm2, ymm12, ymm5		; C1·H^4: LO += it
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm13, ymm1, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm1, ymm3, ymm13		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm2, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm2		; reduce: add up the lanes
-    add         rdx, 0x80			; next group
+    vmovdqu64   ymm1, [rdx + 64]                    ; C3·H^2: C
+    vpclmulqdq  ymm12, ymm1, [rdi + 224], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  ymm13, ymm1, [rdi + 224], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  ymm3, ymm1, [rdi + 64], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11        ; C3·H^2: A1·B1
+    vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^1: C
+    vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00       ; C4·H^1: A0·K0
+    vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10       ; C4·H^1: A0·K1
+    vpclmulqdq  ymm7, ymm4, [rdi + 96], 0x01        ; C4·H^1: A1·B0
+    vpclmulqdq  ymm4, ymm4, [rdi + 96], 0x11        ; C4·H^1: A1·B1
+    vmovdqu64   ymm8, [rdx + 32]                    ; C2·H^3: C
+    vpclmulqdq  ymm9, ymm8, [rdi + 192], 0x00       ; C2·H^3: A0·K0
+    vpclmulqdq  ymm10, ymm8, [rdi + 192], 0x10      ; C2·H^3: A0·K1
+    vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01       ; C2·H^3: A1·B0
+    vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x11        ; C2·H^3: A1·B1
+    vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C2·H^3: LO += it
+    vpternlogq  ymm13, ymm1, ymm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   ymm1, [rdx]                         ; C1·H^4: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C1·H^4: A = X + C
+    vpclmulqdq  ymm2, ymm1, [rdi + 160], 0x00       ; C1·H^4: A0·K0
+    vpclmulqdq  ymm3, ymm1, [rdi + 160], 0x10       ; C1·H^4: A0·K1
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C1·H^4: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C1·H^4: A1·B1
+    vpternlogq  ymm12, ymm7, ymm9, 0x96             ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm4, ymm10, 0x96            ; C1·H^4: HI += it
+    vpternlogq  ymm12, ymm11, ymm2, 0x96            ; C1·H^4: LO += it
+    vpternlogq  ymm13, ymm8, ymm3, 0x96             ; C1·H^4: HI += it
+    vpxorq      ymm2, ymm12, ymm5                   ; C1·H^4: LO += it
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm13, ymm1, ymm2, 0x96             ; reduce: + HI
+    vpxorq      ymm1, ymm3, ymm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -270,43 +270,43 @@ polyval_avx512vl_k_clmul1_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm0, [rdx]			; C·H^m: C
-    vpxorq      ymm0, ymm0, ymm2		; C·H^m: A = X + C
-    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00	; C·H^m: A0·K0
-    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10	; C·H^m: A0·K1
-    vpclmulqdq  ymm3, ymm0, [rdi], 0x01		; C·H^m: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11		; C·H^m: A1·B1
-    vpxorq      ymm5, ymm1, ymm3		; C·H^m: LO += it
-    vpxorq      ymm6, ymm2, ymm0		; C·H^m: HI += it
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm0, [rdx]                         ; C·H^m: C
+    vpxorq      ymm0, ymm0, ymm2                    ; C·H^m: A = X + C
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^m: A1·B1
+    vpxorq      ymm5, ymm1, ymm3                    ; C·H^m: LO += it
+    vpxorq      ymm6, ymm2, ymm0                    ; C·H^m: HI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm0, [rdx]			; C·H^i: C
-    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm3, ymm0, [rdi + 160], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm4, ymm0, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  ymm5, ymm1, ymm4, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm6, ymm3, ymm0, 0x96		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm0, [rdx]                         ; C·H^i: C
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm3, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm4, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm5, ymm1, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm6, ymm3, ymm0, 0x96              ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -314,67 +314,67 @@ polyval_avx512vl_k_clmul1_x8_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
-    vmovdqu64   xmm1, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm1, xmm1, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm0, ymm0, xmm1, 0x01		; with them
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; with them
 .last_done:
-    vpxorq      ymm0, ymm0, ymm2		; C·H^i: A = X + C; X counts once
-    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00	; C·H^i: A0·K0
-    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10	; C·H^i: A0·K1
-    vpclmulqdq  ymm3, ymm0, [rdi], 0x01		; C·H^i: A1·B0
-    vpclmulqdq  ymm0, ymm0, [rdi], 0x11		; C·H^i: A1·B1
-    vpternlogq  ymm5, ymm1, ymm3, 0x96		; C·H^i: LO += it
-    vpternlogq  ymm6, ymm2, ymm0, 0x96		; C·H^i: HI += it
+    vpxorq      ymm0, ymm0, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
+    vpternlogq  ymm5, ymm1, ymm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm6, ymm2, ymm0, 0x96              ; C·H^i: HI += it
 .reduce:
-    vpclmulqdq  ymm0, ymm5, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm1, ymm5, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm1, ymm6, ymm0, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm0, ymm1, 0x01		; reduce: upper lanes
-    vpxorq      xmm2, xmm1, xmm0		; reduce: add up the lanes
+    vpclmulqdq  ymm0, ymm5, [rel polyval_avx512vl_k_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm1, ymm6, ymm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm1, xmm0                    ; reduce: add up the lanes
 .store:
-    vmovdqu64   [rsi], xmm2			; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

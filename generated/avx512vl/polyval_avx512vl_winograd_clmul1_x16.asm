@@ -52,294 +52,294 @@ global polyval_avx512vl_winograd_clmul1_x16_init:function (polyval_avx512vl_wino
 align 32
 polyval_avx512vl_winograd_clmul1_x16_init:
     endbr64
-    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q]	; fold_q
-    vpxorq      xmm1, xmm1, xmm1		; keys past H^1
-    vmovdqu64   [rdi + 256], ymm1		; zeros
-    vmovdqu64   [rdi + 544], ymm1		; zeros
-    vmovdqu64   xmm1, [rsi]			; H
-    vpclmulqdq  xmm2, xmm1, xmm0, 0x10		; B_2 = B_1·B_1: B0·Q'
-    vpshufd     xmm3, xmm1, 0x4e		; B_2 = B_1·B_1: (B1, B0)
-    vpxorq      xmm2, xmm2, xmm3		; B_2 = B_1·B_1: fold B
-    vpunpcklqdq xmm3, xmm1, xmm2		; B_2 = B_1·B_1: C1
-    vpunpckhqdq xmm2, xmm1, xmm2		; B_2 = B_1·B_1: C2
-    vpclmulqdq  xmm4, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: C1[0]·C1[1]
-    vpclmulqdq  xmm5, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: C2[0]·C2[1]
-    vpclmulqdq  xmm6, xmm4, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm4, xmm4, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm4, xmm5, xmm6, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vpxorq      xmm3, xmm1, xmm3		; B_2 = B_1·B_1: T = A + C1
-    vpxorq      xmm2, xmm1, xmm2		; B_2 = B_1·B_1: U = A + C2
-    vpclmulqdq  xmm5, xmm1, xmm1, 0x10		; B_2 = B_1·B_1: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10		; B_2 = B_1·B_1: T0·T1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10		; B_2 = B_1·B_1: U0·U1
-    vpxorq      xmm2, xmm3, xmm5		; B_2 = B_1·B_1: LO += S
-    vpternlogq  xmm6, xmm5, xmm4, 0x96		; B_2 = B_1·B_1: HI minus the key terms
-    vpclmulqdq  xmm3, xmm2, xmm0, 0x10		; B_2 = B_1·B_1: LO0·Q'
-    vpshufd     xmm2, xmm2, 0x4e		; B_2 = B_1·B_1: (LO1, LO0)
-    vpternlogq  xmm2, xmm6, xmm3, 0x96		; B_2 = B_1·B_1: RES = fold(LO) + HI
-    vinserti64x2 ymm10, ymm2, xmm1, 0x01	; lane 1: B_1
-    vpclmulqdq  ymm1, ymm10, ymm0, 0x10		; B0·Q'
-    vpshufd     ymm2, ymm10, 0x4e		; (B1, B0)
-    vpxorq      ymm1, ymm1, ymm2		; fold B
-    vpunpcklqdq ymm2, ymm10, ymm1		; C1
-    vpunpckhqdq ymm1, ymm10, ymm1		; C2
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C1[0]·C1[1]
-    vpclmulqdq  ymm4, ymm1, ymm1, 0x10		; C2[0]·C2[1]
-    vpclmulqdq  ymm5, ymm3, ymm0, 0x10		; LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; (LO1, LO0)
-    vpternlogq  ymm3, ymm4, ymm5, 0x96		; RES = fold(LO) + HI
-    vmovdqu64   [rdi + 224], ymm2		; C1
-    vmovdqu64   [rdi + 512], ymm1		; C2
+    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q]  ; fold_q
+    vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
+    vmovdqu64   [rdi + 256], ymm1                   ; zeros
+    vmovdqu64   [rdi + 544], ymm1                   ; zeros
+    vmovdqu64   xmm1, [rsi]                         ; H
+    vpclmulqdq  xmm2, xmm1, xmm0, 0x10              ; B_2 = B_1·B_1: B0·Q'
+    vpshufd     xmm3, xmm1, 0x4e                    ; B_2 = B_1·B_1: (B1, B0)
+    vpxorq      xmm2, xmm2, xmm3                    ; B_2 = B_1·B_1: fold B
+    vpunpcklqdq xmm3, xmm1, xmm2                    ; B_2 = B_1·B_1: C1
+    vpunpckhqdq xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: C2
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm4, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm4, xmm4, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm4, xmm5, xmm6, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vpxorq      xmm3, xmm1, xmm3                    ; B_2 = B_1·B_1: T = A + C1
+    vpxorq      xmm2, xmm1, xmm2                    ; B_2 = B_1·B_1: U = A + C2
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; B_2 = B_1·B_1: A0·A1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; B_2 = B_1·B_1: T0·T1
+    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; B_2 = B_1·B_1: U0·U1
+    vpxorq      xmm2, xmm3, xmm5                    ; B_2 = B_1·B_1: LO += S
+    vpternlogq  xmm6, xmm5, xmm4, 0x96              ; B_2 = B_1·B_1: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; B_2 = B_1·B_1: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; B_2 = B_1·B_1: (LO1, LO0)
+    vpternlogq  xmm2, xmm6, xmm3, 0x96              ; B_2 = B_1·B_1: RES = fold(LO) + HI
+    vinserti64x2 ymm10, ymm2, xmm1, 0x01            ; lane 1: B_1
+    vpclmulqdq  ymm1, ymm10, ymm0, 0x10             ; B0·Q'
+    vpshufd     ymm2, ymm10, 0x4e                   ; (B1, B0)
+    vpxorq      ymm1, ymm1, ymm2                    ; fold B
+    vpunpcklqdq ymm2, ymm10, ymm1                   ; C1
+    vpunpckhqdq ymm1, ymm10, ymm1                   ; C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C1[0]·C1[1]
+    vpclmulqdq  ymm4, ymm1, ymm1, 0x10              ; C2[0]·C2[1]
+    vpclmulqdq  ymm5, ymm3, ymm0, 0x10              ; LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; (LO1, LO0)
+    vpternlogq  ymm3, ymm4, ymm5, 0x96              ; RES = fold(LO) + HI
+    vmovdqu64   [rdi + 224], ymm2                   ; C1
+    vmovdqu64   [rdi + 512], ymm1                   ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     ymm1, ymm1, ymm3, 0x02
-    vpxorq      ymm1, ymm3, ymm1		; terms of lower powers
+    vpxorq      ymm1, ymm3, ymm1                    ; terms of lower powers
     vmovdqa64   ymm2, ymm1
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; R of the highest power
-    vmovdqu64   [rdi + 800], ymm2		; R
-    vshufi64x2  ymm2, ymm10, ymm10, 0x00	; V_2 = V_1·B_2: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm10, ymm4		; V_2 = V_1·B_2: T = A + C1
-    vpxorq      ymm6, ymm10, ymm2		; V_2 = V_1·B_2: U = A + C2
-    vpclmulqdq  ymm7, ymm10, ymm10, 0x10	; V_2 = V_1·B_2: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: U0·U1
-    vpxorq      ymm5, ymm5, ymm7		; V_2 = V_1·B_2: LO += S
-    vpternlogq  ymm6, ymm7, ymm3, 0x96		; V_2 = V_1·B_2: HI minus the key terms
-    vpclmulqdq  ymm7, ymm5, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm11, ymm5, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm11, ymm6, ymm7, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; V_2 = V_1·B_2: B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; V_2 = V_1·B_2: (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; V_2 = V_1·B_2: fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; V_2 = V_1·B_2: C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; V_2 = V_1·B_2: C2
-    vpclmulqdq  ymm7, ymm6, ymm6, 0x10		; V_2 = V_1·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm8, ymm5, ymm5, 0x10		; V_2 = V_1·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm9, ymm7, ymm0, 0x10		; V_2 = V_1·B_2: LO0·Q'
-    vpshufd     ymm7, ymm7, 0x4e		; V_2 = V_1·B_2: (LO1, LO0)
-    vpternlogq  ymm7, ymm8, ymm9, 0x96		; V_2 = V_1·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm6		; V_2 = V_1·B_2: C1
-    vmovdqu64   [rdi + 480], ymm5		; V_2 = V_1·B_2: C2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; R of the highest power
+    vmovdqu64   [rdi + 800], ymm2                   ; R
+    vshufi64x2  ymm2, ymm10, ymm10, 0x00            ; V_2 = V_1·B_2: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm10, ymm4                   ; V_2 = V_1·B_2: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_2 = V_1·B_2: U = A + C2
+    vpclmulqdq  ymm7, ymm10, ymm10, 0x10            ; V_2 = V_1·B_2: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_2 = V_1·B_2: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_2 = V_1·B_2: HI minus the key terms
+    vpclmulqdq  ymm7, ymm5, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm7, 0x96             ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; V_2 = V_1·B_2: B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; V_2 = V_1·B_2: (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; V_2 = V_1·B_2: fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; V_2 = V_1·B_2: C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; V_2 = V_1·B_2: C2
+    vpclmulqdq  ymm7, ymm6, ymm6, 0x10              ; V_2 = V_1·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm8, ymm5, ymm5, 0x10              ; V_2 = V_1·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm9, ymm7, ymm0, 0x10              ; V_2 = V_1·B_2: LO0·Q'
+    vpshufd     ymm7, ymm7, 0x4e                    ; V_2 = V_1·B_2: (LO1, LO0)
+    vpternlogq  ymm7, ymm8, ymm9, 0x96              ; V_2 = V_1·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; V_2 = V_1·B_2: C1
+    vmovdqu64   [rdi + 480], ymm5                   ; V_2 = V_1·B_2: C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm7, 0x02		; V_2 = V_1·B_2
-    vpternlogq  ymm7, ymm5, ymm1, 0x96		; V_2 = V_1·B_2: R_i
-    vmovdqa64   ymm1, ymm7			; V_2 = V_1·B_2
-    vmovdqa64   ymm5, ymm1			; V_2 = V_1·B_2
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; V_2 = V_1·B_2: R of the highest power
-    vmovdqu64   [rdi + 768], ymm5		; V_2 = V_1·B_2: R
-    vpxorq      ymm4, ymm11, ymm4		; V_3 = V_2·B_2: T = A + C1
-    vpxorq      ymm2, ymm11, ymm2		; V_3 = V_2·B_2: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_3 = V_2·B_2: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_3 = V_2·B_2: T0·T1
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: U0·U1
-    vpxorq      ymm2, ymm4, ymm5		; V_3 = V_2·B_2: LO += S
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_3 = V_2·B_2: HI minus the key terms
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm7, ymm2, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm7, ymm6, ymm3, 0x96		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm7, ymm0, 0x10		; V_3 = V_2·B_2: B0·Q'
-    vpshufd     ymm3, ymm7, 0x4e		; V_3 = V_2·B_2: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_3 = V_2·B_2: fold B
-    vpunpcklqdq ymm3, ymm7, ymm2		; V_3 = V_2·B_2: C1
-    vpunpckhqdq ymm2, ymm7, ymm2		; V_3 = V_2·B_2: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_3 = V_2·B_2: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_3 = V_2·B_2: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_3 = V_2·B_2: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_3 = V_2·B_2: (LO1, LO0)
-    vpternlogq  ymm4, ymm5, ymm6, 0x96		; V_3 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 160], ymm3		; V_3 = V_2·B_2: C1
-    vmovdqu64   [rdi + 448], ymm2		; V_3 = V_2·B_2: C2
+    valignq     ymm5, ymm5, ymm7, 0x02              ; V_2 = V_1·B_2
+    vpternlogq  ymm7, ymm5, ymm1, 0x96              ; V_2 = V_1·B_2: R_i
+    vmovdqa64   ymm1, ymm7                          ; V_2 = V_1·B_2
+    vmovdqa64   ymm5, ymm1                          ; V_2 = V_1·B_2
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; V_2 = V_1·B_2: R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; V_2 = V_1·B_2: R
+    vpxorq      ymm4, ymm11, ymm4                   ; V_3 = V_2·B_2: T = A + C1
+    vpxorq      ymm2, ymm11, ymm2                   ; V_3 = V_2·B_2: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_3 = V_2·B_2: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_3 = V_2·B_2: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_3 = V_2·B_2: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_3 = V_2·B_2: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm7, ymm2, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm3, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm7, ymm0, 0x10              ; V_3 = V_2·B_2: B0·Q'
+    vpshufd     ymm3, ymm7, 0x4e                    ; V_3 = V_2·B_2: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_3 = V_2·B_2: fold B
+    vpunpcklqdq ymm3, ymm7, ymm2                    ; V_3 = V_2·B_2: C1
+    vpunpckhqdq ymm2, ymm7, ymm2                    ; V_3 = V_2·B_2: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_3 = V_2·B_2: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_3 = V_2·B_2: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_3 = V_2·B_2: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_3 = V_2·B_2: (LO1, LO0)
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_3 = V_2·B_2: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 160], ymm3                   ; V_3 = V_2·B_2: C1
+    vmovdqu64   [rdi + 448], ymm2                   ; V_3 = V_2·B_2: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm4, 0x02		; V_3 = V_2·B_2
-    vpternlogq  ymm4, ymm2, ymm1, 0x96		; V_3 = V_2·B_2: R_i
-    vmovdqa64   ymm1, ymm4			; V_3 = V_2·B_2
-    vmovdqa64   ymm2, ymm1			; V_3 = V_2·B_2
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_3 = V_2·B_2: R of the highest power
-    vmovdqu64   [rdi + 736], ymm2		; V_3 = V_2·B_2: R
-    vshufi64x2  ymm2, ymm11, ymm11, 0x00	; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpxorq      ymm4, ymm11, ymm4		; V_4 = V_2·B_4: T = A + C1
-    vpxorq      ymm2, ymm11, ymm2		; V_4 = V_2·B_4: U = A + C2
-    vpclmulqdq  ymm5, ymm11, ymm11, 0x10	; V_4 = V_2·B_4: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: T0·T1
-    vpclmulqdq  ymm6, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: U0·U1
-    vpxorq      ymm2, ymm4, ymm5		; V_4 = V_2·B_4: LO += S
-    vpternlogq  ymm6, ymm5, ymm3, 0x96		; V_4 = V_2·B_4: HI minus the key terms
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm8, ymm2, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm8, ymm6, ymm3, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vpclmulqdq  ymm2, ymm8, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm3, ymm8, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm2, ymm2, ymm3		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm3, ymm8, ymm2		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm8, ymm2		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm4, ymm3, ymm3, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm4, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm4, ymm4, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm4, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], ymm3		; V_4 = V_2·B_4: C1
-    vmovdqu64   [rdi + 416], ymm2		; V_4 = V_2·B_4: C2
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_3 = V_2·B_2
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_3 = V_2·B_2: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_3 = V_2·B_2
+    vmovdqa64   ymm2, ymm1                          ; V_3 = V_2·B_2
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_3 = V_2·B_2: R of the highest power
+    vmovdqu64   [rdi + 736], ymm2                   ; V_3 = V_2·B_2: R
+    vshufi64x2  ymm2, ymm11, ymm11, 0x00            ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpxorq      ymm4, ymm11, ymm4                   ; V_4 = V_2·B_4: T = A + C1
+    vpxorq      ymm2, ymm11, ymm2                   ; V_4 = V_2·B_4: U = A + C2
+    vpclmulqdq  ymm5, ymm11, ymm11, 0x10            ; V_4 = V_2·B_4: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: T0·T1
+    vpclmulqdq  ymm6, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: U0·U1
+    vpxorq      ymm2, ymm4, ymm5                    ; V_4 = V_2·B_4: LO += S
+    vpternlogq  ymm6, ymm5, ymm3, 0x96              ; V_4 = V_2·B_4: HI minus the key terms
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm8, ymm2, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm3, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vpclmulqdq  ymm2, ymm8, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm3, ymm8, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm3, ymm8, ymm2                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm8, ymm2                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm4, ymm3, ymm3, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm4, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm4, ymm4, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm4, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], ymm3                   ; V_4 = V_2·B_4: C1
+    vmovdqu64   [rdi + 416], ymm2                   ; V_4 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
-    valignq     ymm2, ymm2, ymm4, 0x02		; V_4 = V_2·B_4
-    vpternlogq  ymm4, ymm2, ymm1, 0x96		; V_4 = V_2·B_4: R_i
-    vmovdqa64   ymm1, ymm4			; V_4 = V_2·B_4
-    vmovdqa64   ymm2, ymm1			; V_4 = V_2·B_4
-    vshufi64x2  ymm1, ymm2, ymm2, 0x00		; V_4 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 704], ymm2		; V_4 = V_2·B_4: R
-    vshufi64x2  ymm2, ymm8, ymm8, 0x00		; V_4 = V_2·B_4: in every lane
-    vpclmulqdq  ymm3, ymm2, ymm0, 0x10		; V_4 = V_2·B_4: B0·Q'
-    vpshufd     ymm4, ymm2, 0x4e		; V_4 = V_2·B_4: (B1, B0)
-    vpxorq      ymm3, ymm3, ymm4		; V_4 = V_2·B_4: fold B
-    vpunpcklqdq ymm4, ymm2, ymm3		; V_4 = V_2·B_4: C1
-    vpunpckhqdq ymm2, ymm2, ymm3		; V_4 = V_2·B_4: C2
-    vpclmulqdq  ymm3, ymm4, ymm4, 0x10		; V_4 = V_2·B_4: C1[0]·C1[1]
-    vpclmulqdq  ymm5, ymm2, ymm2, 0x10		; V_4 = V_2·B_4: C2[0]·C2[1]
-    vpclmulqdq  ymm6, ymm3, ymm0, 0x10		; V_4 = V_2·B_4: LO0·Q'
-    vpshufd     ymm3, ymm3, 0x4e		; V_4 = V_2·B_4: (LO1, LO0)
-    vpternlogq  ymm3, ymm5, ymm6, 0x96		; V_4 = V_2·B_4: RES = fold(LO) + HI
-    mov         eax, 0x01			; V_4 = V_2·B_4: rounds of s registers
+    valignq     ymm2, ymm2, ymm4, 0x02              ; V_4 = V_2·B_4
+    vpternlogq  ymm4, ymm2, ymm1, 0x96              ; V_4 = V_2·B_4: R_i
+    vmovdqa64   ymm1, ymm4                          ; V_4 = V_2·B_4
+    vmovdqa64   ymm2, ymm1                          ; V_4 = V_2·B_4
+    vshufi64x2  ymm1, ymm2, ymm2, 0x00              ; V_4 = V_2·B_4: R of the highest power
+    vmovdqu64   [rdi + 704], ymm2                   ; V_4 = V_2·B_4: R
+    vshufi64x2  ymm2, ymm8, ymm8, 0x00              ; V_4 = V_2·B_4: in every lane
+    vpclmulqdq  ymm3, ymm2, ymm0, 0x10              ; V_4 = V_2·B_4: B0·Q'
+    vpshufd     ymm4, ymm2, 0x4e                    ; V_4 = V_2·B_4: (B1, B0)
+    vpxorq      ymm3, ymm3, ymm4                    ; V_4 = V_2·B_4: fold B
+    vpunpcklqdq ymm4, ymm2, ymm3                    ; V_4 = V_2·B_4: C1
+    vpunpckhqdq ymm2, ymm2, ymm3                    ; V_4 = V_2·B_4: C2
+    vpclmulqdq  ymm3, ymm4, ymm4, 0x10              ; V_4 = V_2·B_4: C1[0]·C1[1]
+    vpclmulqdq  ymm5, ymm2, ymm2, 0x10              ; V_4 = V_2·B_4: C2[0]·C2[1]
+    vpclmulqdq  ymm6, ymm3, ymm0, 0x10              ; V_4 = V_2·B_4: LO0·Q'
+    vpshufd     ymm3, ymm3, 0x4e                    ; V_4 = V_2·B_4: (LO1, LO0)
+    vpternlogq  ymm3, ymm5, ymm6, 0x96              ; V_4 = V_2·B_4: RES = fold(LO) + HI
+    mov         eax, 0x01                           ; V_4 = V_2·B_4: rounds of s registers
 .round:
-    sub         rdi, 0x80			; V_4 = V_2·B_4
-    vpxorq      ymm5, ymm10, ymm4		; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm10, ymm2		; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm10, ymm10, 0x10	; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm9		; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm9, ymm3, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    vpshufd     ymm10, ymm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm10, ymm6, ymm9, 0x96		; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm11, ymm4		; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm11, ymm2		; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm9, ymm11, ymm11, 0x10	; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm9		; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm9, ymm3, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    vpshufd     ymm11, ymm5, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm11, ymm6, ymm9, 0x96		; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm7, ymm4		; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm7, ymm2		; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm7		; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm7, ymm3, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    vpshufd     ymm7, ymm5, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm7, ymm6, ymm9, 0x96		; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
-    vpxorq      ymm5, ymm8, ymm4		; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
-    vpxorq      ymm6, ymm8, ymm2		; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    vpxorq      ymm5, ymm5, ymm8		; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    vpternlogq  ymm6, ymm8, ymm3, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
-    vpclmulqdq  ymm9, ymm5, ymm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    vpshufd     ymm8, ymm5, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    vpternlogq  ymm8, ymm6, ymm9, 0x96		; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
-    vpclmulqdq  ymm5, ymm10, ymm0, 0x10		; entries of V_(i+1): B0·Q'
-    vpshufd     ymm6, ymm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+1): fold B
-    vpunpcklqdq ymm6, ymm10, ymm5		; entries of V_(i+1): C1
-    vpunpckhqdq ymm5, ymm10, ymm5		; entries of V_(i+1): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+1): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+1): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+1): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 224], ymm6		; entries of V_(i+1): C1
-    vmovdqu64   [rdi + 512], ymm5		; entries of V_(i+1): C2
+    sub         rdi, 0x80                           ; V_4 = V_2·B_4
+    vpxorq      ymm5, ymm10, ymm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm10, ymm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm10, ymm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     ymm10, ymm5, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm10, ymm6, ymm9, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm11, ymm4                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm11, ymm2                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm9, ymm11, ymm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm9                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm9, ymm3, 0x96              ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     ymm11, ymm5, 0x4e                   ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm11, ymm6, ymm9, 0x96             ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm7, ymm4                    ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm7, ymm2                    ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm7                    ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm7, ymm3, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    vpshufd     ymm7, ymm5, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm7, ymm6, ymm9, 0x96              ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    vpxorq      ymm5, ymm8, ymm4                    ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    vpxorq      ymm6, ymm8, ymm2                    ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    vpxorq      ymm5, ymm5, ymm8                    ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    vpternlogq  ymm6, ymm8, ymm3, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    vpclmulqdq  ymm9, ymm5, ymm0, 0x10              ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    vpshufd     ymm8, ymm5, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    vpternlogq  ymm8, ymm6, ymm9, 0x96              ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  ymm5, ymm10, ymm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     ymm6, ymm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+1): fold B
+    vpunpcklqdq ymm6, ymm10, ymm5                   ; entries of V_(i+1): C1
+    vpunpckhqdq ymm5, ymm10, ymm5                   ; entries of V_(i+1): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+1): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 224], ymm6                   ; entries of V_(i+1): C1
+    vmovdqu64   [rdi + 512], ymm5                   ; entries of V_(i+1): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+1)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+1): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+1)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+1)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rdi + 800], ymm5		; entries of V_(i+1): R
-    vpclmulqdq  ymm5, ymm11, ymm0, 0x10		; entries of V_(i+2): B0·Q'
-    vpshufd     ymm6, ymm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+2): fold B
-    vpunpcklqdq ymm6, ymm11, ymm5		; entries of V_(i+2): C1
-    vpunpckhqdq ymm5, ymm11, ymm5		; entries of V_(i+2): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+2): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+2): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+2): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 192], ymm6		; entries of V_(i+2): C1
-    vmovdqu64   [rdi + 480], ymm5		; entries of V_(i+2): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+1)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+1)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+1)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rdi + 800], ymm5                   ; entries of V_(i+1): R
+    vpclmulqdq  ymm5, ymm11, ymm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     ymm6, ymm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+2): fold B
+    vpunpcklqdq ymm6, ymm11, ymm5                   ; entries of V_(i+2): C1
+    vpunpckhqdq ymm5, ymm11, ymm5                   ; entries of V_(i+2): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+2): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 192], ymm6                   ; entries of V_(i+2): C1
+    vmovdqu64   [rdi + 480], ymm5                   ; entries of V_(i+2): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+2)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+2): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+2)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+2)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rdi + 768], ymm5		; entries of V_(i+2): R
-    vpclmulqdq  ymm5, ymm7, ymm0, 0x10		; entries of V_(i+3): B0·Q'
-    vpshufd     ymm6, ymm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+3): fold B
-    vpunpcklqdq ymm6, ymm7, ymm5		; entries of V_(i+3): C1
-    vpunpckhqdq ymm5, ymm7, ymm5		; entries of V_(i+3): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+3): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+3): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+3): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 160], ymm6		; entries of V_(i+3): C1
-    vmovdqu64   [rdi + 448], ymm5		; entries of V_(i+3): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+2)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+2): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+2)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+2)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+2): R of the highest power
+    vmovdqu64   [rdi + 768], ymm5                   ; entries of V_(i+2): R
+    vpclmulqdq  ymm5, ymm7, ymm0, 0x10              ; entries of V_(i+3): B0·Q'
+    vpshufd     ymm6, ymm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+3): fold B
+    vpunpcklqdq ymm6, ymm7, ymm5                    ; entries of V_(i+3): C1
+    vpunpckhqdq ymm5, ymm7, ymm5                    ; entries of V_(i+3): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+3): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+3): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+3): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+3): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 160], ymm6                   ; entries of V_(i+3): C1
+    vmovdqu64   [rdi + 448], ymm5                   ; entries of V_(i+3): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+3)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+3): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+3)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+3)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 736], ymm5		; entries of V_(i+3): R
-    vpclmulqdq  ymm5, ymm8, ymm0, 0x10		; entries of V_(i+4): B0·Q'
-    vpshufd     ymm6, ymm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    vpxorq      ymm5, ymm5, ymm6		; entries of V_(i+4): fold B
-    vpunpcklqdq ymm6, ymm8, ymm5		; entries of V_(i+4): C1
-    vpunpckhqdq ymm5, ymm8, ymm5		; entries of V_(i+4): C2
-    vpclmulqdq  ymm9, ymm6, ymm6, 0x10		; entries of V_(i+4): C1[0]·C1[1]
-    vpclmulqdq  ymm12, ymm5, ymm5, 0x10		; entries of V_(i+4): C2[0]·C2[1]
-    vpclmulqdq  ymm13, ymm9, ymm0, 0x10		; entries of V_(i+4): LO0·Q'
-    vpshufd     ymm9, ymm9, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    vpternlogq  ymm9, ymm12, ymm13, 0x96	; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 128], ymm6		; entries of V_(i+4): C1
-    vmovdqu64   [rdi + 416], ymm5		; entries of V_(i+4): C2
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+3)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+3): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+3)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+3)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+3): R of the highest power
+    vmovdqu64   [rdi + 736], ymm5                   ; entries of V_(i+3): R
+    vpclmulqdq  ymm5, ymm8, ymm0, 0x10              ; entries of V_(i+4): B0·Q'
+    vpshufd     ymm6, ymm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    vpxorq      ymm5, ymm5, ymm6                    ; entries of V_(i+4): fold B
+    vpunpcklqdq ymm6, ymm8, ymm5                    ; entries of V_(i+4): C1
+    vpunpckhqdq ymm5, ymm8, ymm5                    ; entries of V_(i+4): C2
+    vpclmulqdq  ymm9, ymm6, ymm6, 0x10              ; entries of V_(i+4): C1[0]·C1[1]
+    vpclmulqdq  ymm12, ymm5, ymm5, 0x10             ; entries of V_(i+4): C2[0]·C2[1]
+    vpclmulqdq  ymm13, ymm9, ymm0, 0x10             ; entries of V_(i+4): LO0·Q'
+    vpshufd     ymm9, ymm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    vpternlogq  ymm9, ymm12, ymm13, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
+    vmovdqu64   [rdi + 128], ymm6                   ; entries of V_(i+4): C1
+    vmovdqu64   [rdi + 416], ymm5                   ; entries of V_(i+4): C2
     vpxorq      xmm5, xmm5, xmm5
-    valignq     ymm5, ymm5, ymm9, 0x02		; entries of V_(i+4)
-    vpternlogq  ymm9, ymm5, ymm1, 0x96		; entries of V_(i+4): R_i
-    vmovdqa64   ymm1, ymm9			; entries of V_(i+4)
-    vmovdqa64   ymm5, ymm1			; entries of V_(i+4)
-    vshufi64x2  ymm1, ymm5, ymm5, 0x00		; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 704], ymm5		; entries of V_(i+4): R
+    valignq     ymm5, ymm5, ymm9, 0x02              ; entries of V_(i+4)
+    vpternlogq  ymm9, ymm5, ymm1, 0x96              ; entries of V_(i+4): R_i
+    vmovdqa64   ymm1, ymm9                          ; entries of V_(i+4)
+    vmovdqa64   ymm5, ymm1                          ; entries of V_(i+4)
+    vshufi64x2  ymm1, ymm5, ymm5, 0x00              ; entries of V_(i+4): R of the highest power
+    vmovdqu64   [rdi + 704], ymm5                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
 .after_round:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:
 
@@ -351,20 +351,20 @@ global polyval_avx512vl_winograd_clmul1_x16_mul:function (polyval_avx512vl_winog
 align 32
 polyval_avx512vl_winograd_clmul1_x16_mul:
     endbr64
-    vmovdqu64   xmm0, [rsi]			; X
+    vmovdqu64   xmm0, [rsi]                         ; X
 .block:
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96	; minus the key terms
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm3			; X
+    vmovdqu64   [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -376,7 +376,7 @@ global polyval_avx512vl_winograd_clmul1_x16_update:function (polyval_avx512vl_wi
 align 32
 polyval_avx512vl_winograd_clmul1_x16_update:
     endbr64
-    vmovdqu64   xmm2, [rsi]			; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
@@ -387,130 +387,130 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     jae         .few_longest
     cmp         rcx, 0x08
     jb          .few_under_8
-    vmovq       xmm0, [rdx]			; the first bytes
-    vmovq       xmm1, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 24]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_8:
     cmp         rcx, 0x04
     jb          .few_under_4
-    vmovd       xmm0, [rdx]			; the first bytes
-    vmovd       xmm1, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm1, xmm1, [rax + 20]		; in their places
-    vporq       xmm0, xmm0, xmm1		; zero-padded
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
     jmp         .few_done
 .few_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm0, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm1, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x01
     vporq       xmm0, xmm0, xmm1
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm1, xmm1, 0x02
     vporq       xmm0, xmm0, xmm1
-    vpandq      xmm0, xmm0, [rax + 112]		; zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .few_done
 .few_longest:
-    vmovdqu64   xmm0, [rdx]			; whole blocks
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
 .few_done:
-    vpxorq      xmm0, xmm0, xmm2		; A = X + C
-    vpxorq      xmm1, xmm0, [rdi + 240]		; T = A + C1
-    vpxorq      xmm2, xmm0, [rdi + 528]		; U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10		; A0·A1
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10		; T0·T1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10		; U0·U1
-    vpxorq      xmm1, xmm1, xmm0		; LO += S
-    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10	; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e		; (LO1, LO0)
-    vpternlogq  xmm2, xmm0, xmm1, 0x96		; + HI
-    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96	; minus the key terms
-    vmovdqu64   [rsi], xmm3			; X
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
+    vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
+    vpxorq      xmm2, xmm0, [rdi + 528]             ; U = A + C2
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; U0·U1
+    vpxorq      xmm1, xmm1, xmm0                    ; LO += S
+    vpclmulqdq  xmm3, xmm1, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm2, xmm0, xmm1, 0x96              ; + HI
+    vpternlogq  xmm3, xmm2, [rdi + 816], 0x96       ; minus the key terms
+    vmovdqu64   [rsi], xmm3                         ; X
     ret
 .more:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm0, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   ymm1, [rdx + 64]		; C3·H^6: C
-    vpxorq      ymm3, ymm1, [rdi + 64]		; C3·H^6: T = A + C1
-    vpxorq      ymm4, ymm1, [rdi + 352]		; C3·H^6: U = A + C2
-    vpclmulqdq  ymm11, ymm1, ymm1, 0x10		; C3·H^6: A0·A1
-    vpclmulqdq  ymm12, ymm3, ymm3, 0x10		; C3·H^6: T0·T1
-    vpclmulqdq  ymm13, ymm4, ymm4, 0x10		; C3·H^6: U0·U1
-    vmovdqu64   ymm1, [rdx + 96]		; C4·H^5: C
-    vpxorq      ymm3, ymm1, [rdi + 96]		; C4·H^5: T = A + C1
-    vpxorq      ymm4, ymm1, [rdi + 384]		; C4·H^5: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C4·H^5: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C4·H^5: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C4·H^5: U0·U1
-    vmovdqu64   ymm5, [rdx + 128]		; C5·H^4: C
-    vpxorq      ymm6, ymm5, [rdi + 128]		; C5·H^4: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 416]		; C5·H^4: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C5·H^4: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C5·H^4: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C5·H^4: U0·U1
-    vmovdqu64   ymm8, [rdx + 160]		; C6·H^3: C
-    vpxorq      ymm9, ymm8, [rdi + 160]		; C6·H^3: T = A + C1
-    vpxorq      ymm10, ymm8, [rdi + 448]	; C6·H^3: U = A + C2
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C6·H^3: A0·A1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C6·H^3: T0·T1
-    vpclmulqdq  ymm10, ymm10, ymm10, 0x10	; C6·H^3: U0·U1
-    vpternlogq  ymm11, ymm1, ymm5, 0x96		; C6·H^3: S += it
-    vpternlogq  ymm12, ymm3, ymm6, 0x96		; C6·H^3: LO += it
-    vpternlogq  ymm13, ymm4, ymm7, 0x96		; C6·H^3: HI += it
-    vmovdqu64   ymm1, [rdx + 192]		; C7·H^2: C
-    vpxorq      ymm3, ymm1, [rdi + 192]		; C7·H^2: T = A + C1
-    vpxorq      ymm4, ymm1, [rdi + 480]		; C7·H^2: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C7·H^2: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C7·H^2: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C7·H^2: U0·U1
-    vmovdqu64   ymm5, [rdx + 224]		; C8·H^1: C
-    vpxorq      ymm6, ymm5, [rdi + 224]		; C8·H^1: T = A + C1
-    vpxorq      ymm7, ymm5, [rdi + 512]		; C8·H^1: U = A + C2
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C8·H^1: A0·A1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C8·H^1: T0·T1
-    vpclmulqdq  ymm7, ymm7, ymm7, 0x10		; C8·H^1: U0·U1
-    vpternlogq  ymm11, ymm8, ymm1, 0x96		; C8·H^1: S += it
-    vpternlogq  ymm12, ymm9, ymm3, 0x96		; C8·H^1: LO += it
-    vpternlogq  ymm13, ymm10, ymm4, 0x96	; C8·H^1: HI += it
-    vmovdqu64   ymm1, [rdx + 32]		; C2·H^7: C
-    vpxorq      ymm3, ymm1, [rdi + 32]		; C2·H^7: T = A + C1
-    vpxorq      ymm4, ymm1, [rdi + 320]		; C2·H^7: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C2·H^7: A0·A1
-    vpclmulqdq  ymm3, ymm3, ymm3, 0x10		; C2·H^7: T0·T1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C2·H^7: U0·U1
-    vmovdqu64   ymm8, [rdx]			; C1·H^8: C
-    vpxorq      ymm2, ymm8, ymm2		; C1·H^8: A = X + C
-    vpxorq      ymm8, ymm2, [rdi]		; C1·H^8: T = A + C1
-    vpxorq      ymm9, ymm2, [rdi + 288]		; C1·H^8: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C1·H^8: A0·A1
-    vpclmulqdq  ymm8, ymm8, ymm8, 0x10		; C1·H^8: T0·T1
-    vpclmulqdq  ymm9, ymm9, ymm9, 0x10		; C1·H^8: U0·U1
-    vpternlogq  ymm11, ymm5, ymm1, 0x96		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm6, ymm3, 0x96		; C1·H^8: LO += it
-    vpternlogq  ymm13, ymm7, ymm4, 0x96		; C1·H^8: HI += it
-    vpxorq      ymm1, ymm11, ymm2		; C1·H^8: S += it
-    vpternlogq  ymm12, ymm8, ymm1, 0x96		; reduce: LO += S
-    vpternlogq  ymm13, ymm9, ymm1, 0x96		; reduce: HI += S
-    vpclmulqdq  ymm1, ymm12, ymm0, 0x10		; reduce: LO0·Q'
-    vpshufd     ymm2, ymm12, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm2, ymm13, ymm1, 0x96		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, [rdi + 576], 0x96	; reduce: minus the key terms
-    add         rdx, 256			; next group
+    vmovdqu64   ymm1, [rdx + 64]                    ; C3·H^6: C
+    vpxorq      ymm3, ymm1, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 352]             ; C3·H^6: U = A + C2
+    vpclmulqdq  ymm11, ymm1, ymm1, 0x10             ; C3·H^6: A0·A1
+    vpclmulqdq  ymm12, ymm3, ymm3, 0x10             ; C3·H^6: T0·T1
+    vpclmulqdq  ymm13, ymm4, ymm4, 0x10             ; C3·H^6: U0·U1
+    vmovdqu64   ymm1, [rdx + 96]                    ; C4·H^5: C
+    vpxorq      ymm3, ymm1, [rdi + 96]              ; C4·H^5: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 384]             ; C4·H^5: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C4·H^5: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C4·H^5: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C4·H^5: U0·U1
+    vmovdqu64   ymm5, [rdx + 128]                   ; C5·H^4: C
+    vpxorq      ymm6, ymm5, [rdi + 128]             ; C5·H^4: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 416]             ; C5·H^4: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C5·H^4: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C5·H^4: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C5·H^4: U0·U1
+    vmovdqu64   ymm8, [rdx + 160]                   ; C6·H^3: C
+    vpxorq      ymm9, ymm8, [rdi + 160]             ; C6·H^3: T = A + C1
+    vpxorq      ymm10, ymm8, [rdi + 448]            ; C6·H^3: U = A + C2
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C6·H^3: T0·T1
+    vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C6·H^3: U0·U1
+    vpternlogq  ymm11, ymm1, ymm5, 0x96             ; C6·H^3: S += it
+    vpternlogq  ymm12, ymm3, ymm6, 0x96             ; C6·H^3: LO += it
+    vpternlogq  ymm13, ymm4, ymm7, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   ymm1, [rdx + 192]                   ; C7·H^2: C
+    vpxorq      ymm3, ymm1, [rdi + 192]             ; C7·H^2: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 480]             ; C7·H^2: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C7·H^2: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C7·H^2: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C7·H^2: U0·U1
+    vmovdqu64   ymm5, [rdx + 224]                   ; C8·H^1: C
+    vpxorq      ymm6, ymm5, [rdi + 224]             ; C8·H^1: T = A + C1
+    vpxorq      ymm7, ymm5, [rdi + 512]             ; C8·H^1: U = A + C2
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C8·H^1: T0·T1
+    vpclmulqdq  ymm7, ymm7, ymm7, 0x10              ; C8·H^1: U0·U1
+    vpternlogq  ymm11, ymm8, ymm1, 0x96             ; C8·H^1: S += it
+    vpternlogq  ymm12, ymm9, ymm3, 0x96             ; C8·H^1: LO += it
+    vpternlogq  ymm13, ymm10, ymm4, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   ymm1, [rdx + 32]                    ; C2·H^7: C
+    vpxorq      ymm3, ymm1, [rdi + 32]              ; C2·H^7: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 320]             ; C2·H^7: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C2·H^7: A0·A1
+    vpclmulqdq  ymm3, ymm3, ymm3, 0x10              ; C2·H^7: T0·T1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C2·H^7: U0·U1
+    vmovdqu64   ymm8, [rdx]                         ; C1·H^8: C
+    vpxorq      ymm2, ymm8, ymm2                    ; C1·H^8: A = X + C
+    vpxorq      ymm8, ymm2, [rdi]                   ; C1·H^8: T = A + C1
+    vpxorq      ymm9, ymm2, [rdi + 288]             ; C1·H^8: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^8: A0·A1
+    vpclmulqdq  ymm8, ymm8, ymm8, 0x10              ; C1·H^8: T0·T1
+    vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^8: U0·U1
+    vpternlogq  ymm11, ymm5, ymm1, 0x96             ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
+    vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      ymm1, ymm11, ymm2                   ; C1·H^8: S += it
+    vpternlogq  ymm12, ymm8, ymm1, 0x96             ; reduce: LO += S
+    vpternlogq  ymm13, ymm9, ymm1, 0x96             ; reduce: HI += S
+    vpclmulqdq  ymm1, ymm12, ymm0, 0x10             ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  ymm2, ymm13, ymm1, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, [rdi + 576], 0x96       ; reduce: minus the key terms
+    add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
@@ -521,8 +521,8 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
-    sub         rdi, rax			; H^m
-    vmovdqu64   xmm0, [rdi + 576]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    vmovdqu64   xmm0, [rdi + 576]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm1, xmm1, xmm1
@@ -530,36 +530,36 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     vpxorq      xmm7, xmm7, xmm7
     jmp         .rest
 .first:
-    vmovdqu64   ymm1, [rdx]			; C·H^m: C
-    vpxorq      ymm1, ymm1, ymm2		; C·H^m: A = X + C
-    vpxorq      ymm2, ymm1, [rdi]		; C·H^m: T = A + C1
-    vpxorq      ymm4, ymm1, [rdi + 288]		; C·H^m: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10		; C·H^m: A0·A1
-    vpclmulqdq  ymm3, ymm2, ymm2, 0x10		; C·H^m: T0·T1
-    vpclmulqdq  ymm7, ymm4, ymm4, 0x10		; C·H^m: U0·U1
-    vpxorq      xmm2, xmm2, xmm2		; C·H^m: X counts once
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpxorq      ymm2, ymm1, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm4, ymm1, [rdi + 288]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  ymm7, ymm4, ymm4, 0x10              ; C·H^m: U0·U1
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
 .block:
-    vmovdqu64   ymm4, [rdx]			; C·H^i: C
-    vpxorq      ymm5, ymm4, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm4, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm6, ymm6, ymm6, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm1, ymm1, ymm4		; C·H^i: S += it
-    vpxorq      ymm3, ymm3, ymm5		; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm6		; C·H^i: HI += it
-    add         rdi, 0x20			; the next powers
-    add         rdx, 0x20			; the next blocks
+    vmovdqu64   ymm4, [rdx]                         ; C·H^i: C
+    vpxorq      ymm5, ymm4, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm4, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm1, ymm1, ymm4                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm5                    ; C·H^i: LO += it
+    vpxorq      ymm7, ymm7, ymm6                    ; C·H^i: HI += it
+    add         rdi, 0x20                           ; the next powers
+    add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
@@ -567,71 +567,71 @@ polyval_avx512vl_winograd_clmul1_x16_update:
     sub         rax, rcx
     cmp         rcx, 0x11
     jae         .last_longest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .last_under_16
-    vmovdqu64   xmm4, [rdx]			; whole blocks
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
     jmp         .last_done
 .last_under_16:
     cmp         rcx, 0x08
     jb          .last_under_8
-    vmovq       xmm4, [rdx]			; the first bytes
-    vmovq       xmm5, [rdx + rcx - 8]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 24]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_8:
     cmp         rcx, 0x04
     jb          .last_under_4
-    vmovd       xmm4, [rdx]			; the first bytes
-    vmovd       xmm5, [rdx + rcx - 4]		; the last bytes
-    vpshufb     xmm5, xmm5, [rax + 20]		; in their places
-    vporq       xmm4, xmm4, xmm5		; zero-padded
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
     jmp         .last_done
 .last_under_4:
-    movzx       r8d, byte [rdx]			; byte 0
+    movzx       r8d, byte [rdx]                     ; byte 0
     vmovq       xmm4, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       r8d, byte [rdx + r8]		; byte n >> 1
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
     vmovq       xmm5, r8
-    mov         r8d, 0x00			; no byte stays
+    mov         r8d, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x01
     vporq       xmm4, xmm4, xmm5
-    movzx       ecx, byte [rdx + rcx - 1]	; the last byte
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
     vmovq       xmm5, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     vpslldq     xmm5, xmm5, 0x02
     vporq       xmm4, xmm4, xmm5
-    vpandq      xmm4, xmm4, [rax + 112]		; zero-padded
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
     jmp         .last_done
 .last_longest:
-    vmovdqu64   xmm4, [rdx]			; whole blocks
-    vmovdqu64   xmm5, [rdx + rcx - 16]		; the last 16 bytes
-    vpshufb     xmm5, xmm5, [rax + 48]		; those of the last block, zero-padded
-    vinserti64x2 ymm4, ymm4, xmm5, 0x01		; with them
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
 .last_done:
-    vpxorq      ymm2, ymm4, ymm2		; C·H^i: A = X + C; X counts once
-    vpxorq      ymm4, ymm2, [rdi]		; C·H^i: T = A + C1
-    vpxorq      ymm5, ymm2, [rdi + 288]		; C·H^i: U = A + C2
-    vpclmulqdq  ymm2, ymm2, ymm2, 0x10		; C·H^i: A0·A1
-    vpclmulqdq  ymm4, ymm4, ymm4, 0x10		; C·H^i: T0·T1
-    vpclmulqdq  ymm5, ymm5, ymm5, 0x10		; C·H^i: U0·U1
-    vpxorq      ymm1, ymm1, ymm2		; C·H^i: S += it
-    vpxorq      ymm3, ymm3, ymm4		; C·H^i: LO += it
-    vpxorq      ymm7, ymm7, ymm5		; C·H^i: HI += it
+    vpxorq      ymm2, ymm4, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 288]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
+    vpclmulqdq  ymm4, ymm4, ymm4, 0x10              ; C·H^i: T0·T1
+    vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: U0·U1
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm4                    ; C·H^i: LO += it
+    vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm2, ymm3, ymm1		; reduce: LO += S
-    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10	; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e		; reduce: (LO1, LO0)
-    vpternlogq  ymm7, ymm1, ymm2, 0x96		; reduce: + HI
-    vpxorq      ymm2, ymm3, ymm7		; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm1, ymm2, 0x01		; reduce: upper lanes
-    vpternlogq  xmm2, xmm1, xmm0, 0x96		; reduce: minus the key terms
+    vpxorq      ymm2, ymm3, ymm1                    ; reduce: LO += S
+    vpclmulqdq  ymm3, ymm2, [rel polyval_avx512vl_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  ymm7, ymm1, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm7                    ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm2			; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
-    vzeroupper					; upper halves are the caller's
+    vzeroupper                                      ; upper halves are the caller's
     ret
 .end:

@@ -78,132 +78,132 @@ global ctr128_sse_x8_wipe_init:function (ctr128_sse_x8_wipe_init.end - ctr128_ss
 align 32
 ctr128_sse_x8_wipe_init:
     endbr64
-    movdqu      xmm3, [rsi]			; k_0
-    movdqu      [rdi], xmm3			; k_0
+    movdqu      xmm3, [rsi]                         ; k_0
+    movdqu      [rdi], xmm3                         ; k_0
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, [rel ctr128_sse_x8_wipe_rcon_1]	; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, [rel ctr128_sse_x8_wipe_rcon_1]  ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 16], xmm3		; k_1
-    movdqa      xmm2, [rel ctr128_sse_x8_wipe_rcon_1]	; rcon_1
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 16], xmm3                    ; k_1
+    movdqa      xmm2, [rel ctr128_sse_x8_wipe_rcon_1]  ; rcon_1
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 32], xmm3		; k_2
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 32], xmm3                    ; k_2
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 48], xmm3		; k_3
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 48], xmm3                    ; k_3
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 64], xmm3		; k_4
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 64], xmm3                    ; k_4
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 80], xmm3		; k_5
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 80], xmm3                    ; k_5
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 96], xmm3		; k_6
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 96], xmm3                    ; k_6
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 112], xmm3		; k_7
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 112], xmm3                   ; k_7
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 128], xmm3		; k_8
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 128], xmm3                   ; k_8
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm0, [rel ctr128_sse_x8_wipe_rcon_9]	; SubWord + Rcon
+    pshufb      xmm0, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, [rel ctr128_sse_x8_wipe_rcon_9]  ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 144], xmm3		; k_9
-    movdqa      xmm0, [rel ctr128_sse_x8_wipe_rcon_9]	; rcon_9
-    psllq       xmm0, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 144], xmm3                   ; k_9
+    movdqa      xmm0, [rel ctr128_sse_x8_wipe_rcon_9]  ; rcon_9
+    psllq       xmm0, 0x01                          ; Rcon
     movdqa      xmm1, xmm3
-    pshufb      xmm1, [rel ctr128_sse_x8_wipe_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm0			; SubWord + Rcon
+    pshufb      xmm1, [rel ctr128_sse_x8_wipe_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm0                          ; SubWord + Rcon
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 160], xmm3		; k_10
-    pxor        xmm0, xmm0			; wipe
-    pxor        xmm1, xmm1			; wipe
-    pxor        xmm2, xmm2			; wipe
-    pxor        xmm3, xmm3			; wipe
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 160], xmm3                   ; k_10
+    pxor        xmm0, xmm0                          ; wipe
+    pxor        xmm1, xmm1                          ; wipe
+    pxor        xmm2, xmm2                          ; wipe
+    pxor        xmm3, xmm3                          ; wipe
     ret
 .end:
 
@@ -215,164 +215,164 @@ global ctr128_sse_x8_wipe_crypt:function (ctr128_sse_x8_wipe_crypt.end - ctr128_
 align 32
 ctr128_sse_x8_wipe_crypt:
     endbr64
-    movdqa      xmm0, [rel ctr128_sse_x8_wipe_blocks_2]	; blocks_2
-    movdqa      xmm1, [rel ctr128_sse_x8_wipe_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ctr128_sse_x8_wipe_blocks_2]  ; blocks_2
+    movdqa      xmm1, [rel ctr128_sse_x8_wipe_byte_swap]  ; byte_swap
     cmp         r8, 0x00
     je          .done
-    movdqu      xmm15, [rsi]			; counter block
-    pshufb      xmm15, xmm1			; counter, last word first
-    movdqu      xmm2, [rdi]			; k_0
-    movdqu      xmm3, [rdi + 16]		; k_1
-    movdqu      xmm4, [rdi + 32]		; k_2
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqu      xmm15, [rsi]                        ; counter block
+    pshufb      xmm15, xmm1                         ; counter, last word first
+    movdqu      xmm2, [rdi]                         ; k_0
+    movdqu      xmm3, [rdi + 16]                    ; k_1
+    movdqu      xmm4, [rdi + 32]                    ; k_2
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x80
     jb          .rest
 .group:
     movdqa      xmm7, xmm15
-    pshufb      xmm7, xmm1			; AES: counter block
+    pshufb      xmm7, xmm1                          ; AES: counter block
     movdqa      xmm8, xmm15
-    paddd       xmm8, [rel ctr128_sse_x8_wipe_one]	; AES: 1 blocks ahead
-    pshufb      xmm8, xmm1			; AES: counter block
+    paddd       xmm8, [rel ctr128_sse_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm8, xmm1                          ; AES: counter block
     movdqa      xmm9, xmm15
-    paddd       xmm9, xmm0			; AES: 2 blocks ahead
-    pshufb      xmm9, xmm1			; AES: counter block
+    paddd       xmm9, xmm0                          ; AES: 2 blocks ahead
+    pshufb      xmm9, xmm1                          ; AES: counter block
     movdqa      xmm10, xmm15
-    paddd       xmm10, [rel ctr128_sse_x8_wipe_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm10, xmm1			; AES: counter block
+    paddd       xmm10, [rel ctr128_sse_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm10, xmm1                         ; AES: counter block
     movdqa      xmm11, xmm15
-    paddd       xmm11, [rel ctr128_sse_x8_wipe_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm11, xmm1			; AES: counter block
+    paddd       xmm11, [rel ctr128_sse_x8_wipe_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm11, xmm1                         ; AES: counter block
     movdqa      xmm12, xmm15
-    paddd       xmm12, [rel ctr128_sse_x8_wipe_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm12, xmm1			; AES: counter block
+    paddd       xmm12, [rel ctr128_sse_x8_wipe_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm12, xmm1                         ; AES: counter block
     movdqa      xmm13, xmm15
-    paddd       xmm13, [rel ctr128_sse_x8_wipe_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm13, xmm1			; AES: counter block
+    paddd       xmm13, [rel ctr128_sse_x8_wipe_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm13, xmm1                         ; AES: counter block
     movdqa      xmm14, xmm15
-    paddd       xmm14, [rel ctr128_sse_x8_wipe_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm14, xmm1			; AES: counter block
-    paddd       xmm15, [rel ctr128_sse_x8_wipe_blocks_8]	; AES: the next counters
-    pxor        xmm7, xmm2			; AES: + k_0
-    pxor        xmm8, xmm2			; AES: + k_0
-    pxor        xmm9, xmm2			; AES: + k_0
-    pxor        xmm10, xmm2			; AES: + k_0
-    pxor        xmm11, xmm2			; AES: + k_0
-    pxor        xmm12, xmm2			; AES: + k_0
-    pxor        xmm13, xmm2			; AES: + k_0
-    pxor        xmm14, xmm2			; AES: + k_0
-    aesenc      xmm7, xmm3			; AES: round 1
-    aesenc      xmm8, xmm3			; AES: round 1
-    aesenc      xmm9, xmm3			; AES: round 1
-    aesenc      xmm10, xmm3			; AES: round 1
-    aesenc      xmm11, xmm3			; AES: round 1
-    aesenc      xmm12, xmm3			; AES: round 1
-    aesenc      xmm13, xmm3			; AES: round 1
-    aesenc      xmm14, xmm3			; AES: round 1
-    aesenc      xmm7, xmm4			; AES: round 2
-    aesenc      xmm8, xmm4			; AES: round 2
-    aesenc      xmm9, xmm4			; AES: round 2
-    aesenc      xmm10, xmm4			; AES: round 2
-    aesenc      xmm11, xmm4			; AES: round 2
-    aesenc      xmm12, xmm4			; AES: round 2
-    aesenc      xmm13, xmm4			; AES: round 2
-    aesenc      xmm14, xmm4			; AES: round 2
-    movdqu      xmm5, [rdi + 48]		; AES: k_3
-    aesenc      xmm7, xmm5			; AES: round 3
-    aesenc      xmm8, xmm5			; AES: round 3
-    aesenc      xmm9, xmm5			; AES: round 3
-    aesenc      xmm10, xmm5			; AES: round 3
-    aesenc      xmm11, xmm5			; AES: round 3
-    aesenc      xmm12, xmm5			; AES: round 3
-    aesenc      xmm13, xmm5			; AES: round 3
-    aesenc      xmm14, xmm5			; AES: round 3
-    movdqu      xmm5, [rdi + 64]		; AES: k_4
-    aesenc      xmm7, xmm5			; AES: round 4
-    aesenc      xmm8, xmm5			; AES: round 4
-    aesenc      xmm9, xmm5			; AES: round 4
-    aesenc      xmm10, xmm5			; AES: round 4
-    aesenc      xmm11, xmm5			; AES: round 4
-    aesenc      xmm12, xmm5			; AES: round 4
-    aesenc      xmm13, xmm5			; AES: round 4
-    aesenc      xmm14, xmm5			; AES: round 4
-    movdqu      xmm5, [rdi + 80]		; AES: k_5
-    aesenc      xmm7, xmm5			; AES: round 5
-    aesenc      xmm8, xmm5			; AES: round 5
-    aesenc      xmm9, xmm5			; AES: round 5
-    aesenc      xmm10, xmm5			; AES: round 5
-    aesenc      xmm11, xmm5			; AES: round 5
-    aesenc      xmm12, xmm5			; AES: round 5
-    aesenc      xmm13, xmm5			; AES: round 5
-    aesenc      xmm14, xmm5			; AES: round 5
-    movdqu      xmm5, [rdi + 96]		; AES: k_6
-    aesenc      xmm7, xmm5			; AES: round 6
-    aesenc      xmm8, xmm5			; AES: round 6
-    aesenc      xmm9, xmm5			; AES: round 6
-    aesenc      xmm10, xmm5			; AES: round 6
-    aesenc      xmm11, xmm5			; AES: round 6
-    aesenc      xmm12, xmm5			; AES: round 6
-    aesenc      xmm13, xmm5			; AES: round 6
-    aesenc      xmm14, xmm5			; AES: round 6
-    movdqu      xmm5, [rdi + 112]		; AES: k_7
-    aesenc      xmm7, xmm5			; AES: round 7
-    aesenc      xmm8, xmm5			; AES: round 7
-    aesenc      xmm9, xmm5			; AES: round 7
-    aesenc      xmm10, xmm5			; AES: round 7
-    aesenc      xmm11, xmm5			; AES: round 7
-    aesenc      xmm12, xmm5			; AES: round 7
-    aesenc      xmm13, xmm5			; AES: round 7
-    aesenc      xmm14, xmm5			; AES: round 7
-    movdqu      xmm5, [rdi + 128]		; AES: k_8
-    aesenc      xmm7, xmm5			; AES: round 8
-    aesenc      xmm8, xmm5			; AES: round 8
-    aesenc      xmm9, xmm5			; AES: round 8
-    aesenc      xmm10, xmm5			; AES: round 8
-    aesenc      xmm11, xmm5			; AES: round 8
-    aesenc      xmm12, xmm5			; AES: round 8
-    aesenc      xmm13, xmm5			; AES: round 8
-    aesenc      xmm14, xmm5			; AES: round 8
-    movdqu      xmm5, [rdi + 144]		; AES: k_9
-    aesenc      xmm7, xmm5			; AES: round 9
-    aesenc      xmm8, xmm5			; AES: round 9
-    aesenc      xmm9, xmm5			; AES: round 9
-    aesenc      xmm10, xmm5			; AES: round 9
-    aesenc      xmm11, xmm5			; AES: round 9
-    aesenc      xmm12, xmm5			; AES: round 9
-    aesenc      xmm13, xmm5			; AES: round 9
-    aesenc      xmm14, xmm5			; AES: round 9
-    movdqu      xmm5, [rdi + 160]		; AES: k_10
+    paddd       xmm14, [rel ctr128_sse_x8_wipe_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm14, xmm1                         ; AES: counter block
+    paddd       xmm15, [rel ctr128_sse_x8_wipe_blocks_8]  ; AES: the next counters
+    pxor        xmm7, xmm2                          ; AES: + k_0
+    pxor        xmm8, xmm2                          ; AES: + k_0
+    pxor        xmm9, xmm2                          ; AES: + k_0
+    pxor        xmm10, xmm2                         ; AES: + k_0
+    pxor        xmm11, xmm2                         ; AES: + k_0
+    pxor        xmm12, xmm2                         ; AES: + k_0
+    pxor        xmm13, xmm2                         ; AES: + k_0
+    pxor        xmm14, xmm2                         ; AES: + k_0
+    aesenc      xmm7, xmm3                          ; AES: round 1
+    aesenc      xmm8, xmm3                          ; AES: round 1
+    aesenc      xmm9, xmm3                          ; AES: round 1
+    aesenc      xmm10, xmm3                         ; AES: round 1
+    aesenc      xmm11, xmm3                         ; AES: round 1
+    aesenc      xmm12, xmm3                         ; AES: round 1
+    aesenc      xmm13, xmm3                         ; AES: round 1
+    aesenc      xmm14, xmm3                         ; AES: round 1
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    aesenc      xmm11, xmm4                         ; AES: round 2
+    aesenc      xmm12, xmm4                         ; AES: round 2
+    aesenc      xmm13, xmm4                         ; AES: round 2
+    aesenc      xmm14, xmm4                         ; AES: round 2
+    movdqu      xmm5, [rdi + 48]                    ; AES: k_3
+    aesenc      xmm7, xmm5                          ; AES: round 3
+    aesenc      xmm8, xmm5                          ; AES: round 3
+    aesenc      xmm9, xmm5                          ; AES: round 3
+    aesenc      xmm10, xmm5                         ; AES: round 3
+    aesenc      xmm11, xmm5                         ; AES: round 3
+    aesenc      xmm12, xmm5                         ; AES: round 3
+    aesenc      xmm13, xmm5                         ; AES: round 3
+    aesenc      xmm14, xmm5                         ; AES: round 3
+    movdqu      xmm5, [rdi + 64]                    ; AES: k_4
+    aesenc      xmm7, xmm5                          ; AES: round 4
+    aesenc      xmm8, xmm5                          ; AES: round 4
+    aesenc      xmm9, xmm5                          ; AES: round 4
+    aesenc      xmm10, xmm5                         ; AES: round 4
+    aesenc      xmm11, xmm5                         ; AES: round 4
+    aesenc      xmm12, xmm5                         ; AES: round 4
+    aesenc      xmm13, xmm5                         ; AES: round 4
+    aesenc      xmm14, xmm5                         ; AES: round 4
+    movdqu      xmm5, [rdi + 80]                    ; AES: k_5
+    aesenc      xmm7, xmm5                          ; AES: round 5
+    aesenc      xmm8, xmm5                          ; AES: round 5
+    aesenc      xmm9, xmm5                          ; AES: round 5
+    aesenc      xmm10, xmm5                         ; AES: round 5
+    aesenc      xmm11, xmm5                         ; AES: round 5
+    aesenc      xmm12, xmm5                         ; AES: round 5
+    aesenc      xmm13, xmm5                         ; AES: round 5
+    aesenc      xmm14, xmm5                         ; AES: round 5
+    movdqu      xmm5, [rdi + 96]                    ; AES: k_6
+    aesenc      xmm7, xmm5                          ; AES: round 6
+    aesenc      xmm8, xmm5                          ; AES: round 6
+    aesenc      xmm9, xmm5                          ; AES: round 6
+    aesenc      xmm10, xmm5                         ; AES: round 6
+    aesenc      xmm11, xmm5                         ; AES: round 6
+    aesenc      xmm12, xmm5                         ; AES: round 6
+    aesenc      xmm13, xmm5                         ; AES: round 6
+    aesenc      xmm14, xmm5                         ; AES: round 6
+    movdqu      xmm5, [rdi + 112]                   ; AES: k_7
+    aesenc      xmm7, xmm5                          ; AES: round 7
+    aesenc      xmm8, xmm5                          ; AES: round 7
+    aesenc      xmm9, xmm5                          ; AES: round 7
+    aesenc      xmm10, xmm5                         ; AES: round 7
+    aesenc      xmm11, xmm5                         ; AES: round 7
+    aesenc      xmm12, xmm5                         ; AES: round 7
+    aesenc      xmm13, xmm5                         ; AES: round 7
+    aesenc      xmm14, xmm5                         ; AES: round 7
+    movdqu      xmm5, [rdi + 128]                   ; AES: k_8
+    aesenc      xmm7, xmm5                          ; AES: round 8
+    aesenc      xmm8, xmm5                          ; AES: round 8
+    aesenc      xmm9, xmm5                          ; AES: round 8
+    aesenc      xmm10, xmm5                         ; AES: round 8
+    aesenc      xmm11, xmm5                         ; AES: round 8
+    aesenc      xmm12, xmm5                         ; AES: round 8
+    aesenc      xmm13, xmm5                         ; AES: round 8
+    aesenc      xmm14, xmm5                         ; AES: round 8
+    movdqu      xmm5, [rdi + 144]                   ; AES: k_9
+    aesenc      xmm7, xmm5                          ; AES: round 9
+    aesenc      xmm8, xmm5                          ; AES: round 9
+    aesenc      xmm9, xmm5                          ; AES: round 9
+    aesenc      xmm10, xmm5                         ; AES: round 9
+    aesenc      xmm11, xmm5                         ; AES: round 9
+    aesenc      xmm12, xmm5                         ; AES: round 9
+    aesenc      xmm13, xmm5                         ; AES: round 9
+    aesenc      xmm14, xmm5                         ; AES: round 9
+    movdqu      xmm5, [rdi + 160]                   ; AES: k_10
     movdqu      xmm6, [rdx]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm7, xmm6			; AES: last round: the other text
-    movdqu      [rcx], xmm7			; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx], xmm7                         ; AES: written
     movdqu      xmm6, [rdx + 16]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm8, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 16], xmm8		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx + 16], xmm8                    ; AES: written
     movdqu      xmm6, [rdx + 32]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm9, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 32], xmm9		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx + 32], xmm9                    ; AES: written
     movdqu      xmm6, [rdx + 48]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm10, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 48], xmm10		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 48], xmm10                   ; AES: written
     movdqu      xmm6, [rdx + 64]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm11, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 64], xmm11		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm11, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 64], xmm11                   ; AES: written
     movdqu      xmm6, [rdx + 80]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm12, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 80], xmm12		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm12, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 80], xmm12                   ; AES: written
     movdqu      xmm6, [rdx + 96]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm13, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 96], xmm13		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm13, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 96], xmm13                   ; AES: written
     movdqu      xmm6, [rdx + 112]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm14, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 112], xmm14		; AES: written
-    add         rdx, 0x80			; next group
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 112], xmm14                  ; AES: written
+    add         rdx, 0x80                           ; next group
     add         rcx, 0x80
     sub         r8, 0x80
     cmp         r8, 0x80
@@ -381,85 +381,85 @@ ctr128_sse_x8_wipe_crypt:
 .rest:
     cmp         r8, 0x00
     je          .written
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x40
     jb          .under_4
     movdqa      xmm7, xmm15
-    pshufb      xmm7, xmm1			; AES: counter block
+    pshufb      xmm7, xmm1                          ; AES: counter block
     movdqa      xmm8, xmm15
-    paddd       xmm8, [rel ctr128_sse_x8_wipe_one]	; AES: 1 blocks ahead
-    pshufb      xmm8, xmm1			; AES: counter block
+    paddd       xmm8, [rel ctr128_sse_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm8, xmm1                          ; AES: counter block
     movdqa      xmm9, xmm15
-    paddd       xmm9, xmm0			; AES: 2 blocks ahead
-    pshufb      xmm9, xmm1			; AES: counter block
+    paddd       xmm9, xmm0                          ; AES: 2 blocks ahead
+    pshufb      xmm9, xmm1                          ; AES: counter block
     movdqa      xmm10, xmm15
-    paddd       xmm10, [rel ctr128_sse_x8_wipe_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm10, xmm1			; AES: counter block
-    paddd       xmm15, [rel ctr128_sse_x8_wipe_blocks_4]	; AES: the next counters
-    pxor        xmm7, xmm2			; AES: + k_0
-    pxor        xmm8, xmm2			; AES: + k_0
-    pxor        xmm9, xmm2			; AES: + k_0
-    pxor        xmm10, xmm2			; AES: + k_0
-    aesenc      xmm7, xmm3			; AES: round 1
-    aesenc      xmm8, xmm3			; AES: round 1
-    aesenc      xmm9, xmm3			; AES: round 1
-    aesenc      xmm10, xmm3			; AES: round 1
-    aesenc      xmm7, xmm4			; AES: round 2
-    aesenc      xmm8, xmm4			; AES: round 2
-    aesenc      xmm9, xmm4			; AES: round 2
-    aesenc      xmm10, xmm4			; AES: round 2
-    movdqu      xmm5, [rdi + 48]		; AES: k_3
-    aesenc      xmm7, xmm5			; AES: round 3
-    aesenc      xmm8, xmm5			; AES: round 3
-    aesenc      xmm9, xmm5			; AES: round 3
-    aesenc      xmm10, xmm5			; AES: round 3
-    movdqu      xmm5, [rdi + 64]		; AES: k_4
-    aesenc      xmm7, xmm5			; AES: round 4
-    aesenc      xmm8, xmm5			; AES: round 4
-    aesenc      xmm9, xmm5			; AES: round 4
-    aesenc      xmm10, xmm5			; AES: round 4
-    movdqu      xmm5, [rdi + 80]		; AES: k_5
-    aesenc      xmm7, xmm5			; AES: round 5
-    aesenc      xmm8, xmm5			; AES: round 5
-    aesenc      xmm9, xmm5			; AES: round 5
-    aesenc      xmm10, xmm5			; AES: round 5
-    movdqu      xmm5, [rdi + 96]		; AES: k_6
-    aesenc      xmm7, xmm5			; AES: round 6
-    aesenc      xmm8, xmm5			; AES: round 6
-    aesenc      xmm9, xmm5			; AES: round 6
-    aesenc      xmm10, xmm5			; AES: round 6
-    movdqu      xmm5, [rdi + 112]		; AES: k_7
-    aesenc      xmm7, xmm5			; AES: round 7
-    aesenc      xmm8, xmm5			; AES: round 7
-    aesenc      xmm9, xmm5			; AES: round 7
-    aesenc      xmm10, xmm5			; AES: round 7
-    movdqu      xmm5, [rdi + 128]		; AES: k_8
-    aesenc      xmm7, xmm5			; AES: round 8
-    aesenc      xmm8, xmm5			; AES: round 8
-    aesenc      xmm9, xmm5			; AES: round 8
-    aesenc      xmm10, xmm5			; AES: round 8
-    movdqu      xmm5, [rdi + 144]		; AES: k_9
-    aesenc      xmm7, xmm5			; AES: round 9
-    aesenc      xmm8, xmm5			; AES: round 9
-    aesenc      xmm9, xmm5			; AES: round 9
-    aesenc      xmm10, xmm5			; AES: round 9
-    movdqu      xmm5, [rdi + 160]		; AES: k_10
+    paddd       xmm10, [rel ctr128_sse_x8_wipe_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm10, xmm1                         ; AES: counter block
+    paddd       xmm15, [rel ctr128_sse_x8_wipe_blocks_4]  ; AES: the next counters
+    pxor        xmm7, xmm2                          ; AES: + k_0
+    pxor        xmm8, xmm2                          ; AES: + k_0
+    pxor        xmm9, xmm2                          ; AES: + k_0
+    pxor        xmm10, xmm2                         ; AES: + k_0
+    aesenc      xmm7, xmm3                          ; AES: round 1
+    aesenc      xmm8, xmm3                          ; AES: round 1
+    aesenc      xmm9, xmm3                          ; AES: round 1
+    aesenc      xmm10, xmm3                         ; AES: round 1
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    movdqu      xmm5, [rdi + 48]                    ; AES: k_3
+    aesenc      xmm7, xmm5                          ; AES: round 3
+    aesenc      xmm8, xmm5                          ; AES: round 3
+    aesenc      xmm9, xmm5                          ; AES: round 3
+    aesenc      xmm10, xmm5                         ; AES: round 3
+    movdqu      xmm5, [rdi + 64]                    ; AES: k_4
+    aesenc      xmm7, xmm5                          ; AES: round 4
+    aesenc      xmm8, xmm5                          ; AES: round 4
+    aesenc      xmm9, xmm5                          ; AES: round 4
+    aesenc      xmm10, xmm5                         ; AES: round 4
+    movdqu      xmm5, [rdi + 80]                    ; AES: k_5
+    aesenc      xmm7, xmm5                          ; AES: round 5
+    aesenc      xmm8, xmm5                          ; AES: round 5
+    aesenc      xmm9, xmm5                          ; AES: round 5
+    aesenc      xmm10, xmm5                         ; AES: round 5
+    movdqu      xmm5, [rdi + 96]                    ; AES: k_6
+    aesenc      xmm7, xmm5                          ; AES: round 6
+    aesenc      xmm8, xmm5                          ; AES: round 6
+    aesenc      xmm9, xmm5                          ; AES: round 6
+    aesenc      xmm10, xmm5                         ; AES: round 6
+    movdqu      xmm5, [rdi + 112]                   ; AES: k_7
+    aesenc      xmm7, xmm5                          ; AES: round 7
+    aesenc      xmm8, xmm5                          ; AES: round 7
+    aesenc      xmm9, xmm5                          ; AES: round 7
+    aesenc      xmm10, xmm5                         ; AES: round 7
+    movdqu      xmm5, [rdi + 128]                   ; AES: k_8
+    aesenc      xmm7, xmm5                          ; AES: round 8
+    aesenc      xmm8, xmm5                          ; AES: round 8
+    aesenc      xmm9, xmm5                          ; AES: round 8
+    aesenc      xmm10, xmm5                         ; AES: round 8
+    movdqu      xmm5, [rdi + 144]                   ; AES: k_9
+    aesenc      xmm7, xmm5                          ; AES: round 9
+    aesenc      xmm8, xmm5                          ; AES: round 9
+    aesenc      xmm9, xmm5                          ; AES: round 9
+    aesenc      xmm10, xmm5                         ; AES: round 9
+    movdqu      xmm5, [rdi + 160]                   ; AES: k_10
     movdqu      xmm6, [rdx]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm7, xmm6			; AES: last round: the other text
-    movdqu      [rcx], xmm7			; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx], xmm7                         ; AES: written
     movdqu      xmm6, [rdx + 16]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm8, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 16], xmm8		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx + 16], xmm8                    ; AES: written
     movdqu      xmm6, [rdx + 32]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm9, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 32], xmm9		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm6                          ; AES: last round: the other text
+    movdqu      [rcx + 32], xmm9                    ; AES: written
     movdqu      xmm6, [rdx + 48]
-    pxor        xmm6, xmm5			; AES: k_Nr + text
-    aesenclast  xmm10, xmm6			; AES: last round: the other text
-    movdqu      [rcx + 48], xmm10		; AES: written
+    pxor        xmm6, xmm5                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm6                         ; AES: last round: the other text
+    movdqu      [rcx + 48], xmm10                   ; AES: written
     add         rdx, 0x40
     add         rcx, 0x40
     sub         r8, 0x40
@@ -467,47 +467,47 @@ ctr128_sse_x8_wipe_crypt:
     cmp         r8, 0x20
     jb          .under_2
     movdqa      xmm6, xmm15
-    pshufb      xmm6, xmm1			; AES: counter block
+    pshufb      xmm6, xmm1                          ; AES: counter block
     movdqa      xmm7, xmm15
-    paddd       xmm7, [rel ctr128_sse_x8_wipe_one]	; AES: 1 blocks ahead
-    pshufb      xmm7, xmm1			; AES: counter block
-    paddd       xmm15, xmm0			; AES: the next counters
-    pxor        xmm6, xmm2			; AES: + k_0
-    pxor        xmm7, xmm2			; AES: + k_0
-    aesenc      xmm6, xmm3			; AES: round 1
-    aesenc      xmm7, xmm3			; AES: round 1
-    aesenc      xmm6, xmm4			; AES: round 2
-    aesenc      xmm7, xmm4			; AES: round 2
-    movdqu      xmm0, [rdi + 48]		; AES: k_3
-    aesenc      xmm6, xmm0			; AES: round 3
-    aesenc      xmm7, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 64]		; AES: k_4
-    aesenc      xmm6, xmm0			; AES: round 4
-    aesenc      xmm7, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 80]		; AES: k_5
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 96]		; AES: k_6
-    aesenc      xmm6, xmm0			; AES: round 6
-    aesenc      xmm7, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 112]		; AES: k_7
-    aesenc      xmm6, xmm0			; AES: round 7
-    aesenc      xmm7, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 128]		; AES: k_8
-    aesenc      xmm6, xmm0			; AES: round 8
-    aesenc      xmm7, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 144]		; AES: k_9
-    aesenc      xmm6, xmm0			; AES: round 9
-    aesenc      xmm7, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 160]		; AES: k_10
+    paddd       xmm7, [rel ctr128_sse_x8_wipe_one]  ; AES: 1 blocks ahead
+    pshufb      xmm7, xmm1                          ; AES: counter block
+    paddd       xmm15, xmm0                         ; AES: the next counters
+    pxor        xmm6, xmm2                          ; AES: + k_0
+    pxor        xmm7, xmm2                          ; AES: + k_0
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    aesenc      xmm7, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm4                          ; AES: round 2
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    movdqu      xmm0, [rdi + 48]                    ; AES: k_3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 64]                    ; AES: k_4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    aesenc      xmm7, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 80]                    ; AES: k_5
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 96]                    ; AES: k_6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 112]                   ; AES: k_7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 128]                   ; AES: k_8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 144]                   ; AES: k_9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 160]                   ; AES: k_10
     movdqu      xmm5, [rdx]
-    pxor        xmm5, xmm0			; AES: k_Nr + text
-    aesenclast  xmm6, xmm5			; AES: last round: the other text
-    movdqu      [rcx], xmm6			; AES: written
+    pxor        xmm5, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm5                          ; AES: last round: the other text
+    movdqu      [rcx], xmm6                         ; AES: written
     movdqu      xmm5, [rdx + 16]
-    pxor        xmm5, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm5			; AES: last round: the other text
-    movdqu      [rcx + 16], xmm7		; AES: written
+    pxor        xmm5, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm5                          ; AES: last round: the other text
+    movdqu      [rcx + 16], xmm7                    ; AES: written
     add         rdx, 0x20
     add         rcx, 0x20
     sub         r8, 0x20
@@ -515,30 +515,30 @@ ctr128_sse_x8_wipe_crypt:
     cmp         r8, 0x10
     jb          .under_1
     movdqa      xmm6, xmm15
-    pshufb      xmm6, xmm1			; AES: counter block
-    paddd       xmm15, [rel ctr128_sse_x8_wipe_one]	; AES: the next counters
-    pxor        xmm6, xmm2			; AES: + k_0
-    aesenc      xmm6, xmm3			; AES: round 1
-    aesenc      xmm6, xmm4			; AES: round 2
-    movdqu      xmm0, [rdi + 48]		; AES: k_3
-    aesenc      xmm6, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 64]		; AES: k_4
-    aesenc      xmm6, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 80]		; AES: k_5
-    aesenc      xmm6, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 96]		; AES: k_6
-    aesenc      xmm6, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 112]		; AES: k_7
-    aesenc      xmm6, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 128]		; AES: k_8
-    aesenc      xmm6, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 144]		; AES: k_9
-    aesenc      xmm6, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 160]		; AES: k_10
+    pshufb      xmm6, xmm1                          ; AES: counter block
+    paddd       xmm15, [rel ctr128_sse_x8_wipe_one]  ; AES: the next counters
+    pxor        xmm6, xmm2                          ; AES: + k_0
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm4                          ; AES: round 2
+    movdqu      xmm0, [rdi + 48]                    ; AES: k_3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 64]                    ; AES: k_4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 80]                    ; AES: k_5
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 96]                    ; AES: k_6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 112]                   ; AES: k_7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 128]                   ; AES: k_8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 144]                   ; AES: k_9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 160]                   ; AES: k_10
     movdqu      xmm5, [rdx]
-    pxor        xmm5, xmm0			; AES: k_Nr + text
-    aesenclast  xmm6, xmm5			; AES: last round: the other text
-    movdqu      [rcx], xmm6			; AES: written
+    pxor        xmm5, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm5                          ; AES: last round: the other text
+    movdqu      [rcx], xmm6                         ; AES: written
     add         rdx, 0x10
     add         rcx, 0x10
     sub         r8, 0x10
@@ -546,130 +546,130 @@ ctr128_sse_x8_wipe_crypt:
     cmp         r8, 0x00
     je          .written
     movdqa      xmm5, xmm15
-    pshufb      xmm5, xmm1			; AES: counter block
-    pxor        xmm5, xmm2			; AES: + k_0
-    aesenc      xmm5, xmm3			; AES: round 1
-    aesenc      xmm5, xmm4			; AES: round 2
-    movdqu      xmm0, [rdi + 48]		; AES: k_3
-    aesenc      xmm5, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 64]		; AES: k_4
-    aesenc      xmm5, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 80]		; AES: k_5
-    aesenc      xmm5, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 96]		; AES: k_6
-    aesenc      xmm5, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 112]		; AES: k_7
-    aesenc      xmm5, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 128]		; AES: k_8
-    aesenc      xmm5, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 144]		; AES: k_9
-    aesenc      xmm5, xmm0			; AES: round 9
-    paddd       xmm15, [rel ctr128_sse_x8_wipe_one]	; AES: the next counters
-    pxor        xmm0, xmm0			; AES
+    pshufb      xmm5, xmm1                          ; AES: counter block
+    pxor        xmm5, xmm2                          ; AES: + k_0
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    aesenc      xmm5, xmm4                          ; AES: round 2
+    movdqu      xmm0, [rdi + 48]                    ; AES: k_3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 64]                    ; AES: k_4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 80]                    ; AES: k_5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 96]                    ; AES: k_6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 112]                   ; AES: k_7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 128]                   ; AES: k_8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 144]                   ; AES: k_9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    paddd       xmm15, [rel ctr128_sse_x8_wipe_one]  ; AES: the next counters
+    pxor        xmm0, xmm0                          ; AES
     cmp         r8, 0x08
-    jb          .under8				; AES
-    movq        xmm0, [rdx]			; AES: bytes 0..7
-    movq        xmm3, [rdx + r8 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm0, [rdx]                         ; AES: bytes 0..7
+    movq        xmm3, [rdx + r8 - 8]                ; AES: the last 8 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm2, rax			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm0, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x04
-    jb          .under4				; AES
-    movd        xmm0, [rdx]			; AES: bytes 0..3
-    movd        xmm3, [rdx + r8 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm0, [rdx]                         ; AES: bytes 0..3
+    movd        xmm3, [rdx + r8 - 4]                ; AES: the last 4 bytes
     mov         rax, r8
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rax			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm0, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r9, r8
-    shr         r9, 0x01			; AES
-    movzx       eax, byte [rdx]			; AES: byte 0
-    movq        xmm0, rax			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r >> 1
-    movq        xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    movq        xmm2, r9			; AES
-    psllq       xmm3, xmm2			; AES: into place
+    shr         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx]                     ; AES: byte 0
+    movq        xmm0, rax                           ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r >> 1
+    movq        xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    movq        xmm2, r9                            ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
     mov         r9, r8
-    sub         r9, 0x01			; AES
-    movzx       eax, byte [rdx + r9]		; AES: byte r - 1
-    movq        xmm4, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r9, 0x03			; AES
-    movq        xmm2, r9			; AES
-    psllq       xmm4, xmm2			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm0, xmm3			; AES
-    por         xmm0, xmm4			; AES: C_last, zero-padded
+    sub         r9, 0x01                            ; AES
+    movzx       eax, byte [rdx + r9]                ; AES: byte r - 1
+    movq        xmm4, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r9, 0x03                            ; AES
+    movq        xmm2, r9                            ; AES
+    psllq       xmm4, xmm2                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm3                          ; AES
+    por         xmm0, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 160]		; AES: k_10
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_10
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
     mov         rax, r8
-    and         rax, 0x08			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x08                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [rcx], xmm5			; AES: 8 of its bytes
-    psrldq      xmm5, 0x08			; AES: the bytes after them
-    add         rcx, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rcx], xmm5                         ; AES: 8 of its bytes
+    psrldq      xmm5, 0x08                          ; AES: the bytes after them
+    add         rcx, 0x08                           ; AES
 .stored_8:
     mov         rax, r8
-    and         rax, 0x04			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x04                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [rcx], xmm5			; AES: 4 of its bytes
-    psrldq      xmm5, 0x04			; AES: the bytes after them
-    add         rcx, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rcx], xmm5                         ; AES: 4 of its bytes
+    psrldq      xmm5, 0x04                          ; AES: the bytes after them
+    add         rcx, 0x04                           ; AES
 .stored_4:
     mov         rax, r8
-    and         rax, 0x02			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rcx], xmm5, 0x00		; AES: 2 of its bytes
-    psrldq      xmm5, 0x02			; AES: the bytes after them
-    add         rcx, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rcx], xmm5, 0x00              ; AES: 2 of its bytes
+    psrldq      xmm5, 0x02                          ; AES: the bytes after them
+    add         rcx, 0x02                           ; AES
 .stored_2:
-    and         r8, 0x01			; AES
+    and         r8, 0x01                            ; AES
     cmp         r8, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rcx], xmm5, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rcx], xmm5, 0x00              ; AES: 1 of its bytes
 .stored_1:
 .written:
-    pshufb      xmm15, xmm1			; counter block
-    movdqu      [rsi], xmm15			; counter block
+    pshufb      xmm15, xmm1                         ; counter block
+    movdqu      [rsi], xmm15                        ; counter block
 .done:
-    pxor        xmm0, xmm0			; wipe
-    pxor        xmm1, xmm1			; wipe
-    pxor        xmm2, xmm2			; wipe
-    pxor        xmm3, xmm3			; wipe
-    pxor        xmm4, xmm4			; wipe
-    pxor        xmm5, xmm5			; wipe
-    pxor        xmm6, xmm6			; wipe
-    pxor        xmm7, xmm7			; wipe
-    pxor        xmm8, xmm8			; wipe
-    pxor        xmm9, xmm9			; wipe
-    pxor        xmm10, xmm10			; wipe
-    pxor        xmm11, xmm11			; wipe
-    pxor        xmm12, xmm12			; wipe
-    pxor        xmm13, xmm13			; wipe
-    pxor        xmm14, xmm14			; wipe
-    pxor        xmm15, xmm15			; wipe
-    xor         eax, eax			; wipe
+    pxor        xmm0, xmm0                          ; wipe
+    pxor        xmm1, xmm1                          ; wipe
+    pxor        xmm2, xmm2                          ; wipe
+    pxor        xmm3, xmm3                          ; wipe
+    pxor        xmm4, xmm4                          ; wipe
+    pxor        xmm5, xmm5                          ; wipe
+    pxor        xmm6, xmm6                          ; wipe
+    pxor        xmm7, xmm7                          ; wipe
+    pxor        xmm8, xmm8                          ; wipe
+    pxor        xmm9, xmm9                          ; wipe
+    pxor        xmm10, xmm10                        ; wipe
+    pxor        xmm11, xmm11                        ; wipe
+    pxor        xmm12, xmm12                        ; wipe
+    pxor        xmm13, xmm13                        ; wipe
+    pxor        xmm14, xmm14                        ; wipe
+    pxor        xmm15, xmm15                        ; wipe
+    xor         eax, eax                            ; wipe
     ret
 .end:

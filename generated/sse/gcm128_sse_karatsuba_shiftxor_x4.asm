@@ -82,271 +82,271 @@ global gcm128_sse_karatsuba_shiftxor_x4_init:function (gcm128_sse_karatsuba_shif
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_init:
     endbr64
-    movdqu      xmm5, [rsi]			; k_0
-    movdqu      [rdi + 128], xmm5		; k_0
+    movdqu      xmm5, [rsi]                         ; k_0
+    movdqu      [rdi + 128], xmm5                   ; k_0
     movdqa      xmm0, xmm5
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_1]	; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_1]  ; SubWord + Rcon
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x04
-    pxor        xmm3, xmm5			; w_i + w_(i-1)
+    pxor        xmm3, xmm5                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 144], xmm3		; k_1
-    aesenc      xmm5, xmm3			; H: round 1
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_1]	; rcon_1
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 144], xmm3                   ; k_1
+    aesenc      xmm5, xmm3                          ; H: round 1
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_1]  ; rcon_1
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 160], xmm3		; k_2
-    aesenc      xmm5, xmm3			; H: round 2
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 160], xmm3                   ; k_2
+    aesenc      xmm5, xmm3                          ; H: round 2
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 176], xmm3		; k_3
-    aesenc      xmm5, xmm3			; H: round 3
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 176], xmm3                   ; k_3
+    aesenc      xmm5, xmm3                          ; H: round 3
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 192], xmm3		; k_4
-    aesenc      xmm5, xmm3			; H: round 4
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 192], xmm3                   ; k_4
+    aesenc      xmm5, xmm3                          ; H: round 4
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 208], xmm3		; k_5
-    aesenc      xmm5, xmm3			; H: round 5
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 208], xmm3                   ; k_5
+    aesenc      xmm5, xmm3                          ; H: round 5
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 224], xmm3		; k_6
-    aesenc      xmm5, xmm3			; H: round 6
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 224], xmm3                   ; k_6
+    aesenc      xmm5, xmm3                          ; H: round 6
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 240], xmm3		; k_7
-    aesenc      xmm5, xmm3			; H: round 7
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 240], xmm3                   ; k_7
+    aesenc      xmm5, xmm3                          ; H: round 7
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 256], xmm3		; k_8
-    aesenc      xmm5, xmm3			; H: round 8
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 256], xmm3                   ; k_8
+    aesenc      xmm5, xmm3                          ; H: round 8
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_9]	; SubWord + Rcon
+    pshufb      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_9]  ; SubWord + Rcon
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x04
-    pxor        xmm3, xmm1			; w_i + w_(i-1)
+    pxor        xmm3, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm3
     pslldq      xmm1, 0x08
-    pxor        xmm3, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm0			; the next words
-    movdqu      [rdi + 272], xmm3		; k_9
-    aesenc      xmm5, xmm3			; H: round 9
-    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_9]	; rcon_9
-    psllq       xmm0, 0x01			; Rcon
+    pxor        xmm3, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm0                          ; the next words
+    movdqu      [rdi + 272], xmm3                   ; k_9
+    aesenc      xmm5, xmm3                          ; H: round 9
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_rcon_9]  ; rcon_9
+    psllq       xmm0, 0x01                          ; Rcon
     movdqa      xmm1, xmm3
-    pshufb      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm0			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm0                          ; SubWord + Rcon
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 288], xmm3		; k_10
-    aesenclast  xmm5, xmm3			; H = E_K(0)
-    pshufb      xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]	; H
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 288], xmm3                   ; k_10
+    aesenclast  xmm5, xmm3                          ; H = E_K(0)
+    pshufb      xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; H
     pshufd      xmm0, xmm5, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm5
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm5, 0x01			; B_1: H << 1
-    pxor        xmm5, xmm1			; B_1: as 128 bits
-    pxor        xmm5, xmm0			; B_1: B = H·x^-1 mod P
-    pshufd      xmm0, xmm5, 0x4e		; B_1: (B1, B0)
-    pxor        xmm0, xmm5			; B_1: S = B0 + B1
-    movdqu      [rdi + 48], xmm5		; B_1: B
-    movdqu      [rdi + 112], xmm0		; B_1: S
-    pshufd      xmm2, xmm5, 0x4e		; V_2 = V_1·B_1: (A1, A0)
-    pxor        xmm2, xmm5			; V_2 = V_1·B_1: A0 + A1
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm5, 0x01                          ; B_1: H << 1
+    pxor        xmm5, xmm1                          ; B_1: as 128 bits
+    pxor        xmm5, xmm0                          ; B_1: B = H·x^-1 mod P
+    pshufd      xmm0, xmm5, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm0, xmm5                          ; B_1: S = B0 + B1
+    movdqu      [rdi + 48], xmm5                    ; B_1: B
+    movdqu      [rdi + 112], xmm0                   ; B_1: S
+    pshufd      xmm2, xmm5, 0x4e                    ; V_2 = V_1·B_1: (A1, A0)
+    pxor        xmm2, xmm5                          ; V_2 = V_1·B_1: A0 + A1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm5, 0x11		; V_2 = V_1·B_1: A1·B1
+    pclmulqdq   xmm3, xmm5, 0x11                    ; V_2 = V_1·B_1: A1·B1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm5, 0x00		; V_2 = V_1·B_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00		; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm4			; V_2 = V_1·B_1: MI += LO
-    pxor        xmm2, xmm3			; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm5, 0x00                    ; V_2 = V_1·B_1: A0·B0
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm4                          ; V_2 = V_1·B_1: MI += LO
+    pxor        xmm2, xmm3                          ; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; V_2 = V_1·B_1: MI1
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: HI += MI1
-    pslldq      xmm2, 0x08			; V_2 = V_1·B_1: MI0·x^64
-    pxor        xmm4, xmm2			; V_2 = V_1·B_1: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_2 = V_1·B_1: MI1
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_2 = V_1·B_1: MI0·x^64
+    pxor        xmm4, xmm2                          ; V_2 = V_1·B_1: LO += MI0·x^64
     movdqa      xmm2, xmm4
-    psllq       xmm2, 0x3f			; V_2 = V_1·B_1
+    psllq       xmm2, 0x3f                          ; V_2 = V_1·B_1
     movdqa      xmm1, xmm4
-    psllq       xmm1, 0x3e			; V_2 = V_1·B_1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1
+    psllq       xmm1, 0x3e                          ; V_2 = V_1·B_1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1
     movdqa      xmm1, xmm4
-    psllq       xmm1, 0x39			; V_2 = V_1·B_1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; V_2 = V_1·B_1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; V_2 = V_1·B_1: out0·x^64
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: LO += out0·x^64
-    psrldq      xmm2, 0x08			; V_2 = V_1·B_1: out1
-    pxor        xmm3, xmm2			; V_2 = V_1·B_1: HI += out1
+    pslldq      xmm1, 0x08                          ; V_2 = V_1·B_1: out0·x^64
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; V_2 = V_1·B_1: out1
+    pxor        xmm3, xmm2                          ; V_2 = V_1·B_1: HI += out1
     movdqa      xmm6, xmm4
-    psrlq       xmm6, 0x01			; V_2 = V_1·B_1
-    pxor        xmm6, xmm4			; V_2 = V_1·B_1: LO + LO >> 1
+    psrlq       xmm6, 0x01                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm4                          ; V_2 = V_1·B_1: LO + LO >> 1
     movdqa      xmm1, xmm4
-    psrlq       xmm1, 0x02			; V_2 = V_1·B_1
-    pxor        xmm6, xmm1			; V_2 = V_1·B_1:   + LO >> 2
-    psrlq       xmm4, 0x07			; V_2 = V_1·B_1
-    pxor        xmm6, xmm4			; V_2 = V_1·B_1:   + LO >> 7
-    pxor        xmm6, xmm3			; V_2 = V_1·B_1: RES
-    pshufd      xmm1, xmm6, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm1, xmm6			; V_2 = V_1·B_1: S = B0 + B1
-    movdqu      [rdi + 32], xmm6		; V_2 = V_1·B_1: B
-    movdqu      [rdi + 96], xmm1		; V_2 = V_1·B_1: S
-    pshufd      xmm2, xmm6, 0x4e		; V_3 = V_2·B_1: (A1, A0)
-    pxor        xmm2, xmm6			; V_3 = V_2·B_1: A0 + A1
+    psrlq       xmm1, 0x02                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm1                          ; V_2 = V_1·B_1:   + LO >> 2
+    psrlq       xmm4, 0x07                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm4                          ; V_2 = V_1·B_1:   + LO >> 7
+    pxor        xmm6, xmm3                          ; V_2 = V_1·B_1: RES
+    pshufd      xmm1, xmm6, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm1, xmm6                          ; V_2 = V_1·B_1: S = B0 + B1
+    movdqu      [rdi + 32], xmm6                    ; V_2 = V_1·B_1: B
+    movdqu      [rdi + 96], xmm1                    ; V_2 = V_1·B_1: S
+    pshufd      xmm2, xmm6, 0x4e                    ; V_3 = V_2·B_1: (A1, A0)
+    pxor        xmm2, xmm6                          ; V_3 = V_2·B_1: A0 + A1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm5, 0x11		; V_3 = V_2·B_1: A1·B1
-    pclmulqdq   xmm5, xmm6, 0x00		; V_3 = V_2·B_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00		; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm5			; V_3 = V_2·B_1: MI += LO
-    pxor        xmm2, xmm3			; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, xmm5, 0x11                    ; V_3 = V_2·B_1: A1·B1
+    pclmulqdq   xmm5, xmm6, 0x00                    ; V_3 = V_2·B_1: A0·B0
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1: MI += LO
+    pxor        xmm2, xmm3                          ; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; V_3 = V_2·B_1: MI1
-    pxor        xmm3, xmm0			; V_3 = V_2·B_1: HI += MI1
-    pslldq      xmm2, 0x08			; V_3 = V_2·B_1: MI0·x^64
-    pxor        xmm5, xmm2			; V_3 = V_2·B_1: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_3 = V_2·B_1: MI1
+    pxor        xmm3, xmm0                          ; V_3 = V_2·B_1: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_3 = V_2·B_1: MI0·x^64
+    pxor        xmm5, xmm2                          ; V_3 = V_2·B_1: LO += MI0·x^64
     movdqa      xmm2, xmm5
-    psllq       xmm2, 0x3f			; V_3 = V_2·B_1
+    psllq       xmm2, 0x3f                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm5
-    psllq       xmm0, 0x3e			; V_3 = V_2·B_1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1
+    psllq       xmm0, 0x3e                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm5
-    psllq       xmm0, 0x39			; V_3 = V_2·B_1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1: bits that leave each half of LO
     movdqa      xmm0, xmm2
-    pslldq      xmm0, 0x08			; V_3 = V_2·B_1: out0·x^64
-    pxor        xmm5, xmm0			; V_3 = V_2·B_1: LO += out0·x^64
-    psrldq      xmm2, 0x08			; V_3 = V_2·B_1: out1
-    pxor        xmm3, xmm2			; V_3 = V_2·B_1: HI += out1
+    pslldq      xmm0, 0x08                          ; V_3 = V_2·B_1: out0·x^64
+    pxor        xmm5, xmm0                          ; V_3 = V_2·B_1: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; V_3 = V_2·B_1: out1
+    pxor        xmm3, xmm2                          ; V_3 = V_2·B_1: HI += out1
     movdqa      xmm2, xmm5
-    psrlq       xmm2, 0x01			; V_3 = V_2·B_1
-    pxor        xmm2, xmm5			; V_3 = V_2·B_1: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1: LO + LO >> 1
     movdqa      xmm0, xmm5
-    psrlq       xmm0, 0x02			; V_3 = V_2·B_1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1:   + LO >> 2
-    psrlq       xmm5, 0x07			; V_3 = V_2·B_1
-    pxor        xmm2, xmm5			; V_3 = V_2·B_1:   + LO >> 7
-    pxor        xmm2, xmm3			; V_3 = V_2·B_1: RES
-    pshufd      xmm0, xmm2, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm0, xmm2			; V_3 = V_2·B_1: S = B0 + B1
-    movdqu      [rdi + 16], xmm2		; V_3 = V_2·B_1: B
-    movdqu      [rdi + 80], xmm0		; V_3 = V_2·B_1: S
-    pshufd      xmm2, xmm6, 0x4e		; V_4 = V_2·B_2: (A1, A0)
-    pxor        xmm2, xmm6			; V_4 = V_2·B_2: A0 + A1
+    psrlq       xmm0, 0x02                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1:   + LO >> 2
+    psrlq       xmm5, 0x07                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1:   + LO >> 7
+    pxor        xmm2, xmm3                          ; V_3 = V_2·B_1: RES
+    pshufd      xmm0, xmm2, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm0, xmm2                          ; V_3 = V_2·B_1: S = B0 + B1
+    movdqu      [rdi + 16], xmm2                    ; V_3 = V_2·B_1: B
+    movdqu      [rdi + 80], xmm0                    ; V_3 = V_2·B_1: S
+    pshufd      xmm2, xmm6, 0x4e                    ; V_4 = V_2·B_2: (A1, A0)
+    pxor        xmm2, xmm6                          ; V_4 = V_2·B_2: A0 + A1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm6, 0x11		; V_4 = V_2·B_2: A1·B1
-    pclmulqdq   xmm6, xmm6, 0x00		; V_4 = V_2·B_2: A0·B0
-    pclmulqdq   xmm2, xmm1, 0x00		; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm6			; V_4 = V_2·B_2: MI += LO
-    pxor        xmm2, xmm3			; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, xmm6, 0x11                    ; V_4 = V_2·B_2: A1·B1
+    pclmulqdq   xmm6, xmm6, 0x00                    ; V_4 = V_2·B_2: A0·B0
+    pclmulqdq   xmm2, xmm1, 0x00                    ; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm6                          ; V_4 = V_2·B_2: MI += LO
+    pxor        xmm2, xmm3                          ; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; V_4 = V_2·B_2: MI1
-    pxor        xmm3, xmm0			; V_4 = V_2·B_2: HI += MI1
-    pslldq      xmm2, 0x08			; V_4 = V_2·B_2: MI0·x^64
-    pxor        xmm6, xmm2			; V_4 = V_2·B_2: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_4 = V_2·B_2: MI1
+    pxor        xmm3, xmm0                          ; V_4 = V_2·B_2: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_4 = V_2·B_2: MI0·x^64
+    pxor        xmm6, xmm2                          ; V_4 = V_2·B_2: LO += MI0·x^64
     movdqa      xmm1, xmm6
-    psllq       xmm1, 0x3f			; V_4 = V_2·B_2
+    psllq       xmm1, 0x3f                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm6
-    psllq       xmm0, 0x3e			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2
+    psllq       xmm0, 0x3e                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm6
-    psllq       xmm0, 0x39			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2: bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; V_4 = V_2·B_2: out0·x^64
-    pxor        xmm6, xmm0			; V_4 = V_2·B_2: LO += out0·x^64
-    psrldq      xmm1, 0x08			; V_4 = V_2·B_2: out1
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: HI += out1
+    pslldq      xmm0, 0x08                          ; V_4 = V_2·B_2: out0·x^64
+    pxor        xmm6, xmm0                          ; V_4 = V_2·B_2: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_4 = V_2·B_2: out1
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: HI += out1
     movdqa      xmm1, xmm6
-    psrlq       xmm1, 0x01			; V_4 = V_2·B_2
-    pxor        xmm1, xmm6			; V_4 = V_2·B_2: LO + LO >> 1
+    psrlq       xmm1, 0x01                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm6                          ; V_4 = V_2·B_2: LO + LO >> 1
     movdqa      xmm0, xmm6
-    psrlq       xmm0, 0x02			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2:   + LO >> 2
-    psrlq       xmm6, 0x07			; V_4 = V_2·B_2
-    pxor        xmm1, xmm6			; V_4 = V_2·B_2:   + LO >> 7
-    pxor        xmm1, xmm3			; V_4 = V_2·B_2: RES
-    pshufd      xmm0, xmm1, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm0, xmm1			; V_4 = V_2·B_2: S = B0 + B1
-    movdqu      [rdi], xmm1			; V_4 = V_2·B_2: B
-    movdqu      [rdi + 64], xmm0		; V_4 = V_2·B_2: S
-    ret						; V_4 = V_2·B_2
+    psrlq       xmm0, 0x02                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2:   + LO >> 2
+    psrlq       xmm6, 0x07                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm6                          ; V_4 = V_2·B_2:   + LO >> 7
+    pxor        xmm1, xmm3                          ; V_4 = V_2·B_2: RES
+    pshufd      xmm0, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm0, xmm1                          ; V_4 = V_2·B_2: S = B0 + B1
+    movdqu      [rdi], xmm1                         ; V_4 = V_2·B_2: B
+    movdqu      [rdi + 64], xmm0                    ; V_4 = V_2·B_2: S
+    ret                                             ; V_4 = V_2·B_2
 .end:
 
 ; void gcm128_sse_karatsuba_shiftxor_x4_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
@@ -357,254 +357,254 @@ global gcm128_sse_karatsuba_shiftxor_x4_encrypt:function (gcm128_sse_karatsuba_s
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]	; byte_swap
+    push        rbx                                 ; callee-saved
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, xmm0			; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, xmm0			; counter, last word first
-    movdqu      xmm1, [rdi + 128]		; k_0
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    movdqu      xmm1, [rdi + 128]                   ; k_0
     cmp         r9, 0x40
     jb          .rest
 .first:
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; blocks_2
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]	; blocks_3
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
     movdqa      xmm6, xmm14
-    pshufb      xmm6, xmm0			; AES: counter block
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, xmm2                          ; AES: 2 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, xmm3			; AES: 3 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    aesenc      xmm6, xmm4			; AES: round 1
-    aesenc      xmm7, xmm4			; AES: round 1
-    aesenc      xmm8, xmm4			; AES: round 1
-    aesenc      xmm9, xmm4			; AES: round 1
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
-    aesenc      xmm6, xmm4			; AES: round 2
-    aesenc      xmm7, xmm4			; AES: round 2
-    aesenc      xmm8, xmm4			; AES: round 2
-    aesenc      xmm9, xmm4			; AES: round 2
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    aesenc      xmm6, xmm4			; AES: round 3
-    aesenc      xmm7, xmm4			; AES: round 3
-    aesenc      xmm8, xmm4			; AES: round 3
-    aesenc      xmm9, xmm4			; AES: round 3
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    aesenc      xmm6, xmm4			; AES: round 4
-    aesenc      xmm7, xmm4			; AES: round 4
-    aesenc      xmm8, xmm4			; AES: round 4
-    aesenc      xmm9, xmm4			; AES: round 4
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    aesenc      xmm6, xmm4			; AES: round 5
-    aesenc      xmm7, xmm4			; AES: round 5
-    aesenc      xmm8, xmm4			; AES: round 5
-    aesenc      xmm9, xmm4			; AES: round 5
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
-    aesenc      xmm6, xmm4			; AES: round 6
-    aesenc      xmm7, xmm4			; AES: round 6
-    aesenc      xmm8, xmm4			; AES: round 6
-    aesenc      xmm9, xmm4			; AES: round 6
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    aesenc      xmm6, xmm4			; AES: round 7
-    aesenc      xmm7, xmm4			; AES: round 7
-    aesenc      xmm8, xmm4			; AES: round 7
-    aesenc      xmm9, xmm4			; AES: round 7
-    movdqu      xmm4, [rdi + 256]		; AES: k_8
-    aesenc      xmm6, xmm4			; AES: round 8
-    aesenc      xmm7, xmm4			; AES: round 8
-    aesenc      xmm8, xmm4			; AES: round 8
-    aesenc      xmm9, xmm4			; AES: round 8
-    movdqu      xmm4, [rdi + 272]		; AES: k_9
-    aesenc      xmm6, xmm4			; AES: round 9
-    aesenc      xmm7, xmm4			; AES: round 9
-    aesenc      xmm8, xmm4			; AES: round 9
-    aesenc      xmm9, xmm4			; AES: round 9
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
+    paddd       xmm9, xmm3                          ; AES: 3 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm6, xmm4                          ; AES: round 1
+    aesenc      xmm7, xmm4                          ; AES: round 1
+    aesenc      xmm8, xmm4                          ; AES: round 1
+    aesenc      xmm9, xmm4                          ; AES: round 1
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm6, xmm4                          ; AES: round 2
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm6, xmm4                          ; AES: round 3
+    aesenc      xmm7, xmm4                          ; AES: round 3
+    aesenc      xmm8, xmm4                          ; AES: round 3
+    aesenc      xmm9, xmm4                          ; AES: round 3
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm6, xmm4                          ; AES: round 4
+    aesenc      xmm7, xmm4                          ; AES: round 4
+    aesenc      xmm8, xmm4                          ; AES: round 4
+    aesenc      xmm9, xmm4                          ; AES: round 4
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm6, xmm4                          ; AES: round 5
+    aesenc      xmm7, xmm4                          ; AES: round 5
+    aesenc      xmm8, xmm4                          ; AES: round 5
+    aesenc      xmm9, xmm4                          ; AES: round 5
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm6, xmm4                          ; AES: round 6
+    aesenc      xmm7, xmm4                          ; AES: round 6
+    aesenc      xmm8, xmm4                          ; AES: round 6
+    aesenc      xmm9, xmm4                          ; AES: round 6
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm6, xmm4                          ; AES: round 7
+    aesenc      xmm7, xmm4                          ; AES: round 7
+    aesenc      xmm8, xmm4                          ; AES: round 7
+    aesenc      xmm9, xmm4                          ; AES: round 7
+    movdqu      xmm4, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm6, xmm4                          ; AES: round 8
+    aesenc      xmm7, xmm4                          ; AES: round 8
+    aesenc      xmm8, xmm4                          ; AES: round 8
+    aesenc      xmm9, xmm4                          ; AES: round 8
+    movdqu      xmm4, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm6, xmm4                          ; AES: round 9
+    aesenc      xmm7, xmm4                          ; AES: round 9
+    aesenc      xmm8, xmm4                          ; AES: round 9
+    aesenc      xmm9, xmm4                          ; AES: round 9
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
     movdqu      xmm5, [rcx]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm6, xmm5			; AES: last round: the other text
-    movdqu      [r8], xmm6			; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm5                          ; AES: last round: the other text
+    movdqu      [r8], xmm6                          ; AES: written
     movdqu      xmm5, [rcx + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm7, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm7			; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm5                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm7                     ; AES: written
     movdqu      xmm5, [rcx + 32]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm8, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm8			; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm5                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm8                     ; AES: written
     movdqu      xmm5, [rcx + 48]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm9, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm9			; AES: written
-    add         rcx, 0x40			; next group
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm5                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm9                     ; AES: written
+    add         rcx, 0x40                           ; next group
     cmp         r9, 0x80
     jb          .rest
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm7, xmm14
-    pshufb      xmm7, xmm0			; AES: counter block
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm3			; AES: 3 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
-    movdqu      xmm13, [r8 + 32]		; C3·H^2: C, bytes as in memory
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    pshufb      xmm13, xmm0			; C3·H^2: C
-    aesenc      xmm7, xmm4			; AES: round 1
-    movdqu      xmm5, [r8 + 48]			; C4·H^1: C, bytes as in memory
-    aesenc      xmm9, xmm4			; AES: round 1
-    aesenc      xmm10, xmm4			; AES: round 1
-    pshufb      xmm5, xmm0			; C4·H^1: C
-    aesenc      xmm11, xmm4			; AES: round 1
+    paddd       xmm11, xmm3                         ; AES: 3 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    movdqu      xmm13, [r8 + 32]                    ; C3·H^2: C, bytes as in memory
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    pshufb      xmm13, xmm0                         ; C3·H^2: C
+    aesenc      xmm7, xmm4                          ; AES: round 1
+    movdqu      xmm5, [r8 + 48]                     ; C4·H^1: C, bytes as in memory
+    aesenc      xmm9, xmm4                          ; AES: round 1
+    aesenc      xmm10, xmm4                         ; AES: round 1
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
+    aesenc      xmm11, xmm4                         ; AES: round 1
     movdqa      xmm12, xmm13
-    pclmulqdq   xmm12, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
+    pclmulqdq   xmm12, [rdi + 32], 0x11             ; C3·H^2: A1·B1
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
     movdqa      xmm6, xmm5
-    pclmulqdq   xmm6, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    aesenc      xmm7, xmm4			; AES: round 2
-    pxor        xmm12, xmm6			; C2·H^3: HI += it
-    aesenc      xmm9, xmm4			; AES: round 2
-    pshufd      xmm8, xmm13, 0x4e		; C3·H^2: (A1, A0)
-    aesenc      xmm10, xmm4			; AES: round 2
-    pxor        xmm8, xmm13			; C3·H^2: A0 + A1
-    aesenc      xmm11, xmm4			; AES: round 2
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    pclmulqdq   xmm13, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    aesenc      xmm7, xmm4			; AES: round 3
-    pshufd      xmm6, xmm5, 0x4e		; C4·H^1: (A1, A0)
-    aesenc      xmm9, xmm4			; AES: round 3
-    pxor        xmm6, xmm5			; C4·H^1: A0 + A1
-    aesenc      xmm10, xmm4			; AES: round 3
-    pclmulqdq   xmm5, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    aesenc      xmm11, xmm4			; AES: round 3
-    pxor        xmm13, xmm5			; C2·H^3: LO += it
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    pclmulqdq   xmm8, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    aesenc      xmm7, xmm4			; AES: round 4
-    aesenc      xmm9, xmm4			; AES: round 4
-    pclmulqdq   xmm6, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    aesenc      xmm10, xmm4			; AES: round 4
-    pxor        xmm8, xmm6			; C2·H^3: MI += it
-    aesenc      xmm11, xmm4			; AES: round 4
-    movdqu      xmm5, [r8]			; C1·H^4: C, bytes as in memory
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    pshufb      xmm5, xmm0			; C1·H^4: C
-    aesenc      xmm7, xmm4			; AES: round 5
-    pxor        xmm5, xmm15			; C1·H^4: A = X + C
-    aesenc      xmm9, xmm4			; AES: round 5
-    movdqu      xmm6, [r8 + 16]			; C2·H^3: C, bytes as in memory
-    aesenc      xmm10, xmm4			; AES: round 5
-    aesenc      xmm11, xmm4			; AES: round 5
-    pshufb      xmm6, xmm0			; C2·H^3: C
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
+    pclmulqdq   xmm6, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    pxor        xmm12, xmm6                         ; C2·H^3: HI += it
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    pshufd      xmm8, xmm13, 0x4e                   ; C3·H^2: (A1, A0)
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    pxor        xmm8, xmm13                         ; C3·H^2: A0 + A1
+    aesenc      xmm11, xmm4                         ; AES: round 2
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    pclmulqdq   xmm13, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    aesenc      xmm7, xmm4                          ; AES: round 3
+    pshufd      xmm6, xmm5, 0x4e                    ; C4·H^1: (A1, A0)
+    aesenc      xmm9, xmm4                          ; AES: round 3
+    pxor        xmm6, xmm5                          ; C4·H^1: A0 + A1
+    aesenc      xmm10, xmm4                         ; AES: round 3
+    pclmulqdq   xmm5, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    aesenc      xmm11, xmm4                         ; AES: round 3
+    pxor        xmm13, xmm5                         ; C2·H^3: LO += it
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    aesenc      xmm7, xmm4                          ; AES: round 4
+    aesenc      xmm9, xmm4                          ; AES: round 4
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    aesenc      xmm10, xmm4                         ; AES: round 4
+    pxor        xmm8, xmm6                          ; C2·H^3: MI += it
+    aesenc      xmm11, xmm4                         ; AES: round 4
+    movdqu      xmm5, [r8]                          ; C1·H^4: C, bytes as in memory
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
+    aesenc      xmm7, xmm4                          ; AES: round 5
+    pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
+    aesenc      xmm9, xmm4                          ; AES: round 5
+    movdqu      xmm6, [r8 + 16]                     ; C2·H^3: C, bytes as in memory
+    aesenc      xmm10, xmm4                         ; AES: round 5
+    aesenc      xmm11, xmm4                         ; AES: round 5
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    aesenc      xmm7, xmm4			; AES: round 6
-    pxor        xmm12, xmm15			; C1·H^4: HI += it
-    aesenc      xmm9, xmm4			; AES: round 6
-    pshufd      xmm15, xmm6, 0x4e		; C2·H^3: (A1, A0)
-    aesenc      xmm10, xmm4			; AES: round 6
-    pxor        xmm15, xmm6			; C2·H^3: A0 + A1
-    aesenc      xmm11, xmm4			; AES: round 6
-    pclmulqdq   xmm6, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    aesenc      xmm7, xmm4			; AES: round 7
-    pxor        xmm13, xmm6			; C1·H^4: LO += it
-    aesenc      xmm9, xmm4			; AES: round 7
-    pclmulqdq   xmm15, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    aesenc      xmm10, xmm4			; AES: round 7
-    pxor        xmm8, xmm15			; C1·H^4: MI += it
-    aesenc      xmm11, xmm4			; AES: round 7
+    pclmulqdq   xmm15, [rdi + 16], 0x11             ; C2·H^3: A1·B1
+    aesenc      xmm7, xmm4                          ; AES: round 6
+    pxor        xmm12, xmm15                        ; C1·H^4: HI += it
+    aesenc      xmm9, xmm4                          ; AES: round 6
+    pshufd      xmm15, xmm6, 0x4e                   ; C2·H^3: (A1, A0)
+    aesenc      xmm10, xmm4                         ; AES: round 6
+    pxor        xmm15, xmm6                         ; C2·H^3: A0 + A1
+    aesenc      xmm11, xmm4                         ; AES: round 6
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm7, xmm4                          ; AES: round 7
+    pxor        xmm13, xmm6                         ; C1·H^4: LO += it
+    aesenc      xmm9, xmm4                          ; AES: round 7
+    pclmulqdq   xmm15, [rdi + 80], 0x00             ; C2·H^3: (A0 + A1)·(B0 + B1)
+    aesenc      xmm10, xmm4                         ; AES: round 7
+    pxor        xmm8, xmm15                         ; C1·H^4: MI += it
+    aesenc      xmm11, xmm4                         ; AES: round 7
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi], 0x11		; C1·H^4: A1·B1
-    movdqu      xmm6, [rdi + 256]		; AES: k_8
-    pxor        xmm12, xmm4			; C1·H^4: HI += it
-    aesenc      xmm7, xmm6			; AES: round 8
-    pshufd      xmm4, xmm5, 0x4e		; C1·H^4: (A1, A0)
-    aesenc      xmm9, xmm6			; AES: round 8
-    aesenc      xmm10, xmm6			; AES: round 8
-    pxor        xmm4, xmm5			; C1·H^4: A0 + A1
-    aesenc      xmm11, xmm6			; AES: round 8
-    pclmulqdq   xmm5, [rdi], 0x00		; C1·H^4: A0·B0
-    movdqu      xmm6, [rdi + 272]		; AES: k_9
-    pxor        xmm13, xmm5			; C1·H^4: LO += it
-    aesenc      xmm7, xmm6			; AES: round 9
-    pclmulqdq   xmm4, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    aesenc      xmm9, xmm6			; AES: round 9
-    pxor        xmm8, xmm4			; C1·H^4: MI += it
-    aesenc      xmm10, xmm6			; AES: round 9
-    pxor        xmm8, xmm13			; reduce: MI += LO
-    aesenc      xmm11, xmm6			; AES: round 9
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
-    pxor        xmm8, xmm12			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C1·H^4: A1·B1
+    movdqu      xmm6, [rdi + 256]                   ; AES: k_8
+    pxor        xmm12, xmm4                         ; C1·H^4: HI += it
+    aesenc      xmm7, xmm6                          ; AES: round 8
+    pshufd      xmm4, xmm5, 0x4e                    ; C1·H^4: (A1, A0)
+    aesenc      xmm9, xmm6                          ; AES: round 8
+    aesenc      xmm10, xmm6                         ; AES: round 8
+    pxor        xmm4, xmm5                          ; C1·H^4: A0 + A1
+    aesenc      xmm11, xmm6                         ; AES: round 8
+    pclmulqdq   xmm5, [rdi], 0x00                   ; C1·H^4: A0·B0
+    movdqu      xmm6, [rdi + 272]                   ; AES: k_9
+    pxor        xmm13, xmm5                         ; C1·H^4: LO += it
+    aesenc      xmm7, xmm6                          ; AES: round 9
+    pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    aesenc      xmm9, xmm6                          ; AES: round 9
+    pxor        xmm8, xmm4                          ; C1·H^4: MI += it
+    aesenc      xmm10, xmm6                         ; AES: round 9
+    pxor        xmm8, xmm13                         ; reduce: MI += LO
+    aesenc      xmm11, xmm6                         ; AES: round 9
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
+    pxor        xmm8, xmm12                         ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqu      xmm5, [rcx]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
     movdqa      xmm6, xmm8
-    psrldq      xmm6, 0x08			; reduce: MI1
-    aesenclast  xmm7, xmm5			; AES: last round: the other text
-    pxor        xmm12, xmm6			; reduce: HI += MI1
-    movdqu      [r8 + 64], xmm7			; AES: written
-    pslldq      xmm8, 0x08			; reduce: MI0·x^64
+    psrldq      xmm6, 0x08                          ; reduce: MI1
+    aesenclast  xmm7, xmm5                          ; AES: last round: the other text
+    pxor        xmm12, xmm6                         ; reduce: HI += MI1
+    movdqu      [r8 + 64], xmm7                     ; AES: written
+    pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
     movdqu      xmm5, [rcx + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm13, xmm8			; reduce: LO += MI0·x^64
-    aesenclast  xmm9, xmm5			; AES: last round: the other text
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm13, xmm8                         ; reduce: LO += MI0·x^64
+    aesenclast  xmm9, xmm5                          ; AES: last round: the other text
     movdqa      xmm5, xmm13
-    psllq       xmm5, 0x3f			; reduce
-    movdqu      [r8 + 80], xmm9			; AES: written
+    psllq       xmm5, 0x3f                          ; reduce
+    movdqu      [r8 + 80], xmm9                     ; AES: written
     movdqa      xmm6, xmm13
-    psllq       xmm6, 0x3e			; reduce
+    psllq       xmm6, 0x3e                          ; reduce
     movdqu      xmm7, [rcx + 32]
-    pxor        xmm7, xmm4			; AES: k_Nr + text
-    aesenclast  xmm10, xmm7			; AES: last round: the other text
-    pxor        xmm5, xmm6			; reduce
-    movdqu      [r8 + 96], xmm10		; AES: written
+    pxor        xmm7, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm7                         ; AES: last round: the other text
+    pxor        xmm5, xmm6                          ; reduce
+    movdqu      [r8 + 96], xmm10                    ; AES: written
     movdqa      xmm6, xmm13
-    psllq       xmm6, 0x39			; reduce
+    psllq       xmm6, 0x39                          ; reduce
     movdqu      xmm7, [rcx + 48]
-    pxor        xmm7, xmm4			; AES: k_Nr + text
-    pxor        xmm5, xmm6			; reduce: bits that leave each half of LO
-    aesenclast  xmm11, xmm7			; AES: last round: the other text
+    pxor        xmm7, xmm4                          ; AES: k_Nr + text
+    pxor        xmm5, xmm6                          ; reduce: bits that leave each half of LO
+    aesenclast  xmm11, xmm7                         ; AES: last round: the other text
     movdqa      xmm4, xmm5
-    pslldq      xmm4, 0x08			; reduce: out0·x^64
-    movdqu      [r8 + 112], xmm11		; AES: written
-    pxor        xmm13, xmm4			; reduce: LO += out0·x^64
-    psrldq      xmm5, 0x08			; reduce: out1
-    pxor        xmm12, xmm5			; reduce: HI += out1
+    pslldq      xmm4, 0x08                          ; reduce: out0·x^64
+    movdqu      [r8 + 112], xmm11                   ; AES: written
+    pxor        xmm13, xmm4                         ; reduce: LO += out0·x^64
+    psrldq      xmm5, 0x08                          ; reduce: out1
+    pxor        xmm12, xmm5                         ; reduce: HI += out1
     movdqa      xmm15, xmm13
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm13			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm13                        ; reduce: LO + LO >> 1
     movdqa      xmm4, xmm13
-    psrlq       xmm4, 0x02			; reduce
-    pxor        xmm15, xmm4			; reduce:   + LO >> 2
-    psrlq       xmm13, 0x07			; reduce
-    pxor        xmm15, xmm13			; reduce:   + LO >> 7
-    pxor        xmm15, xmm12			; reduce: RES
-    add         rcx, 0x40			; next group
+    psrlq       xmm4, 0x02                          ; reduce
+    pxor        xmm15, xmm4                         ; reduce:   + LO >> 2
+    psrlq       xmm13, 0x07                         ; reduce
+    pxor        xmm15, xmm13                        ; reduce:   + LO >> 7
+    pxor        xmm15, xmm12                        ; reduce: RES
+    add         rcx, 0x40                           ; next group
     add         r8, 0x40
     sub         r9, 0x40
     cmp         r9, 0x80
@@ -624,49 +624,49 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm5, xmm14
-    pshufb      xmm5, xmm0			; AES: counter block
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; AES: the next counters
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm3, [rdi + 144]		; AES: k_1
-    aesenc      xmm5, xmm3			; AES: round 1
-    aesenc      xmm6, xmm3			; AES: round 1
-    movdqu      xmm3, [rdi + 160]		; AES: k_2
-    aesenc      xmm5, xmm3			; AES: round 2
-    aesenc      xmm6, xmm3			; AES: round 2
-    movdqu      xmm3, [rdi + 176]		; AES: k_3
-    aesenc      xmm5, xmm3			; AES: round 3
-    aesenc      xmm6, xmm3			; AES: round 3
-    movdqu      xmm3, [rdi + 192]		; AES: k_4
-    aesenc      xmm5, xmm3			; AES: round 4
-    aesenc      xmm6, xmm3			; AES: round 4
-    movdqu      xmm3, [rdi + 208]		; AES: k_5
-    aesenc      xmm5, xmm3			; AES: round 5
-    aesenc      xmm6, xmm3			; AES: round 5
-    movdqu      xmm3, [rdi + 224]		; AES: k_6
-    aesenc      xmm5, xmm3			; AES: round 6
-    aesenc      xmm6, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 240]		; AES: k_7
-    aesenc      xmm5, xmm3			; AES: round 7
-    aesenc      xmm6, xmm3			; AES: round 7
-    movdqu      xmm3, [rdi + 256]		; AES: k_8
-    aesenc      xmm5, xmm3			; AES: round 8
-    aesenc      xmm6, xmm3			; AES: round 8
-    movdqu      xmm3, [rdi + 272]		; AES: k_9
-    aesenc      xmm5, xmm3			; AES: round 9
-    aesenc      xmm6, xmm3			; AES: round 9
-    movdqu      xmm3, [rdi + 288]		; AES: k_10
+    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    aesenc      xmm6, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    aesenc      xmm6, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    aesenc      xmm6, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    aesenc      xmm6, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    aesenc      xmm6, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
     movdqu      xmm4, [rcx]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    movdqu      [r8], xmm5			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [r8], xmm5                          ; AES: written
     movdqu      xmm4, [rcx + 16]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm6, xmm4			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm6			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm6                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
@@ -674,326 +674,326 @@ gcm128_sse_karatsuba_shiftxor_x4_encrypt:
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm5, xmm14
-    pshufb      xmm5, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm5, xmm1			; AES: + k_0
-    movdqu      xmm3, [rdi + 144]		; AES: k_1
-    aesenc      xmm5, xmm3			; AES: round 1
-    movdqu      xmm3, [rdi + 160]		; AES: k_2
-    aesenc      xmm5, xmm3			; AES: round 2
-    movdqu      xmm3, [rdi + 176]		; AES: k_3
-    aesenc      xmm5, xmm3			; AES: round 3
-    movdqu      xmm3, [rdi + 192]		; AES: k_4
-    aesenc      xmm5, xmm3			; AES: round 4
-    movdqu      xmm3, [rdi + 208]		; AES: k_5
-    aesenc      xmm5, xmm3			; AES: round 5
-    movdqu      xmm3, [rdi + 224]		; AES: k_6
-    aesenc      xmm5, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 240]		; AES: k_7
-    aesenc      xmm5, xmm3			; AES: round 7
-    movdqu      xmm3, [rdi + 256]		; AES: k_8
-    aesenc      xmm5, xmm3			; AES: round 8
-    movdqu      xmm3, [rdi + 272]		; AES: k_9
-    aesenc      xmm5, xmm3			; AES: round 9
-    movdqu      xmm3, [rdi + 288]		; AES: k_10
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
     movdqu      xmm4, [rcx]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    movdqu      [r8], xmm5			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [r8], xmm5                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
-    pxor        xmm3, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 144]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 160]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 176]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 192]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 208]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 224]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 240]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 256]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 272]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm1, xmm1			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm3, xmm0                          ; AES: counter block
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [rcx]			; AES: bytes 0..7
-    movq        xmm4, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm2, rax			; AES
-    psrlq       xmm4, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm4, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm4			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm4, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm4, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [rcx]			; AES: bytes 0..3
-    movd        xmm4, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rax			; AES
-    psllq       xmm4, xmm2			; AES: into place
-    por         xmm1, xmm4			; AES: C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm4, xmm2                          ; AES: into place
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm1, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm2, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm4, r10			; AES
-    psllq       xmm2, xmm4			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm2, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm4, r10                           ; AES
+    psllq       xmm2, xmm4                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm5, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm4, rax			; AES
-    psllq       xmm5, xmm4			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm5			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm4, rax                           ; AES
+    psllq       xmm5, xmm4                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm5                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movq        xmm2, r9			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm2, xmm1			; AES: r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm2, xmm3			; AES: zero-padded
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movq        xmm2, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm3                          ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm3			; AES: 8 of its bytes
-    psrldq      xmm3, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm3                          ; AES: 8 of its bytes
+    psrldq      xmm3, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm3			; AES: 4 of its bytes
-    psrldq      xmm3, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm3                          ; AES: 4 of its bytes
+    psrldq      xmm3, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm3, 0x00		; AES: 2 of its bytes
-    psrldq      xmm3, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm3, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm3, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm3, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm3, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         rbx, 0x40
     jb          .tail
-    movdqu      xmm10, [r11 + 32]		; C3·H^2: C, bytes as in memory
-    pshufb      xmm10, xmm0			; C3·H^2: C
-    pshufd      xmm8, xmm10, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm8, xmm10			; C3·H^2: A0 + A1
+    movdqu      xmm10, [r11 + 32]                   ; C3·H^2: C, bytes as in memory
+    pshufb      xmm10, xmm0                         ; C3·H^2: C
+    pshufd      xmm8, xmm10, 0x4e                   ; C3·H^2: (A1, A0)
+    pxor        xmm8, xmm10                         ; C3·H^2: A0 + A1
     movdqa      xmm9, xmm10
-    pclmulqdq   xmm9, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    pclmulqdq   xmm10, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pclmulqdq   xmm8, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm3, [r11 + 48]		; C4·H^1: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C4·H^1: C
-    pshufd      xmm4, xmm3, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm4, xmm3			; C4·H^1: A0 + A1
+    pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
+    pclmulqdq   xmm10, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    movdqu      xmm3, [r11 + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C4·H^1: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm4, xmm3                          ; C4·H^1: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pclmulqdq   xmm3, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm6, [r11 + 16]		; C2·H^3: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C2·H^3: C
-    pshufd      xmm7, xmm6, 0x4e		; C2·H^3: (A1, A0)
-    pxor        xmm7, xmm6			; C2·H^3: A0 + A1
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm6, [r11 + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
+    pshufd      xmm7, xmm6, 0x4e                    ; C2·H^3: (A1, A0)
+    pxor        xmm7, xmm6                          ; C2·H^3: A0 + A1
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    pclmulqdq   xmm6, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    pclmulqdq   xmm7, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm9, xmm1			; C2·H^3: HI += it
-    pxor        xmm10, xmm3			; C2·H^3: LO += it
-    pxor        xmm8, xmm4			; C2·H^3: MI += it
-    movdqu      xmm1, [r11]			; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C1·H^4: C
-    pxor        xmm1, xmm15			; C1·H^4: A = X + C
-    pshufd      xmm4, xmm1, 0x4e		; C1·H^4: (A1, A0)
-    pxor        xmm4, xmm1			; C1·H^4: A0 + A1
+    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    pclmulqdq   xmm7, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    pxor        xmm9, xmm1                          ; C2·H^3: HI += it
+    pxor        xmm10, xmm3                         ; C2·H^3: LO += it
+    pxor        xmm8, xmm4                          ; C2·H^3: MI += it
+    movdqu      xmm1, [r11]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
+    pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
+    pshufd      xmm4, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm4, xmm1                          ; C1·H^4: A0 + A1
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi], 0x11		; C1·H^4: A1·B1
-    pclmulqdq   xmm1, [rdi], 0x00		; C1·H^4: A0·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm9, xmm5			; C1·H^4: HI += it
-    pxor        xmm10, xmm6			; C1·H^4: LO += it
-    pxor        xmm8, xmm7			; C1·H^4: MI += it
-    pxor        xmm9, xmm3			; C1·H^4: HI += it
-    pxor        xmm10, xmm1			; C1·H^4: LO += it
-    pxor        xmm8, xmm4			; C1·H^4: MI += it
-    pxor        xmm8, xmm10			; reduce: MI += LO
-    pxor        xmm8, xmm9			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^4: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    pxor        xmm9, xmm5                          ; C1·H^4: HI += it
+    pxor        xmm10, xmm6                         ; C1·H^4: LO += it
+    pxor        xmm8, xmm7                          ; C1·H^4: MI += it
+    pxor        xmm9, xmm3                          ; C1·H^4: HI += it
+    pxor        xmm10, xmm1                         ; C1·H^4: LO += it
+    pxor        xmm8, xmm4                          ; C1·H^4: MI += it
+    pxor        xmm8, xmm10                         ; reduce: MI += LO
+    pxor        xmm8, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm8
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm9, xmm1			; reduce: HI += MI1
-    pslldq      xmm8, 0x08			; reduce: MI0·x^64
-    pxor        xmm10, xmm8			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm9, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm10, xmm8                         ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm10
-    psllq       xmm3, 0x3f			; reduce
+    psllq       xmm3, 0x3f                          ; reduce
     movdqa      xmm1, xmm10
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm3, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce
     movdqa      xmm1, xmm10
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm3, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm3
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm10, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm3, 0x08			; reduce: out1
-    pxor        xmm9, xmm3			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm10, xmm1                         ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm9, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm10
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm10			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm10                        ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm10
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm10, 0x07			; reduce
-    pxor        xmm15, xmm10			; reduce:   + LO >> 7
-    pxor        xmm15, xmm9			; reduce: RES
-    add         r11, 0x40			; reduce
-    sub         rbx, 0x40			; reduce
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm10, 0x07                         ; reduce
+    pxor        xmm15, xmm10                        ; reduce:   + LO >> 7
+    pxor        xmm15, xmm9                         ; reduce: RES
+    add         r11, 0x40                           ; reduce
+    sub         rbx, 0x40                           ; reduce
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
-    je          .store				; reduce
-    lea         rax, [rbx + 15]			; reduce
-    and         rax, -16			; reduce
-    lea         rcx, [rdi + 64]			; reduce
-    sub         rcx, rax			; reduce: H^m
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 64]                     ; reduce
+    sub         rcx, rax                            ; reduce: H^m
     cmp         rbx, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm7, xmm7			; reduce
-    pxor        xmm5, xmm5			; reduce
-    pxor        xmm6, xmm6			; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm7, xmm7                          ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm7, [r11]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm15			; C·H^m: A = X + C
-    pshufd      xmm5, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm5, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [r11]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rcx], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rcx], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm5, [rcx + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rcx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rcx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rcx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm3, [r11]			; C·H^i: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C·H^i: C
-    pshufd      xmm4, xmm3, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm4, xmm3			; C·H^i: A0 + A1
+    movdqu      xmm3, [r11]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rcx], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rcx], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm4, [rcx + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm3			; C·H^i: LO += it
-    pxor        xmm5, xmm4			; C·H^i: MI += it
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rcx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm5, xmm4                          ; C·H^i: MI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
 .tail_after_block:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm2, xmm0			; C_last
-    pxor        xmm2, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm3, xmm2, 0x4e		; C·H: (A1, A0)
-    pxor        xmm3, xmm2			; C·H: A0 + A1
+    pshufb      xmm2, xmm0                          ; C_last
+    pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rcx], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm2, [rcx], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm3, [rcx + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm5, xmm3			; C·H: MI += it
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm2, [rcx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm5, xmm3                          ; C·H: MI += it
 .tail_reduce:
-    pxor        xmm5, xmm7			; reduce: MI += LO
-    pxor        xmm5, xmm6			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm7
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm15, xmm7			; reduce:   + LO >> 7
-    pxor        xmm15, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, xmm0			; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbx				; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1005,180 +1005,180 @@ global gcm128_sse_karatsuba_shiftxor_x4_decrypt:function (gcm128_sse_karatsuba_s
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]	; byte_swap
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, xmm0			; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, xmm0			; counter, last word first
-    movdqu      xmm1, [rdi + 128]		; k_0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    movdqu      xmm1, [rdi + 128]                   ; k_0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .rest
 .groups:
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; blocks_2
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]	; blocks_3
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
 .group:
     movdqa      xmm8, xmm14
-    pshufb      xmm8, xmm0			; AES: counter block
-    movdqu      xmm12, [rcx + 32]		; C3·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; AES: counter block
+    movdqu      xmm12, [rcx + 32]                   ; C3·H^2: C, bytes as in memory
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm12, xmm0			; C3·H^2: C
-    pshufb      xmm10, xmm0			; AES: counter block
-    movdqu      xmm5, [rcx + 48]		; C4·H^1: C, bytes as in memory
+    paddd       xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm12, xmm0                         ; C3·H^2: C
+    pshufb      xmm10, xmm0                         ; AES: counter block
+    movdqu      xmm5, [rcx + 48]                    ; C4·H^1: C, bytes as in memory
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; C4·H^1: C
-    pshufb      xmm11, xmm0			; AES: counter block
+    paddd       xmm11, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
+    pshufb      xmm11, xmm0                         ; AES: counter block
     movdqa      xmm9, xmm12
-    pclmulqdq   xmm9, [rdi + 32], 0x11		; C3·H^2: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
     movdqa      xmm13, xmm14
-    paddd       xmm13, xmm3			; AES: 3 blocks ahead
+    paddd       xmm13, xmm3                         ; AES: 3 blocks ahead
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pshufb      xmm13, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm9, xmm4			; C2·H^3: HI += it
-    pshufd      xmm7, xmm12, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm7, xmm12			; C3·H^2: A0 + A1
-    pxor        xmm10, xmm1			; AES: + k_0
-    pclmulqdq   xmm12, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pxor        xmm11, xmm1			; AES: + k_0
-    pshufd      xmm6, xmm5, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm13, xmm1			; AES: + k_0
-    pxor        xmm6, xmm5			; C4·H^1: A0 + A1
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    aesenc      xmm8, xmm4			; AES: round 1
-    pclmulqdq   xmm5, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    aesenc      xmm10, xmm4			; AES: round 1
-    pxor        xmm12, xmm5			; C2·H^3: LO += it
-    aesenc      xmm11, xmm4			; AES: round 1
-    pclmulqdq   xmm7, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    aesenc      xmm13, xmm4			; AES: round 1
-    pclmulqdq   xmm6, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
-    pxor        xmm7, xmm6			; C2·H^3: MI += it
-    aesenc      xmm8, xmm4			; AES: round 2
-    movdqu      xmm5, [rcx]			; C1·H^4: C, bytes as in memory
-    aesenc      xmm10, xmm4			; AES: round 2
-    aesenc      xmm11, xmm4			; AES: round 2
-    pshufb      xmm5, xmm0			; C1·H^4: C
-    aesenc      xmm13, xmm4			; AES: round 2
-    pxor        xmm5, xmm15			; C1·H^4: A = X + C
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    movdqu      xmm15, [rcx + 16]		; C2·H^3: C, bytes as in memory
-    aesenc      xmm8, xmm4			; AES: round 3
-    pshufb      xmm15, xmm0			; C2·H^3: C
-    aesenc      xmm10, xmm4			; AES: round 3
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pshufb      xmm13, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm9, xmm4                          ; C2·H^3: HI += it
+    pshufd      xmm7, xmm12, 0x4e                   ; C3·H^2: (A1, A0)
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm12                         ; C3·H^2: A0 + A1
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pclmulqdq   xmm12, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    pshufd      xmm6, xmm5, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm13, xmm1                         ; AES: + k_0
+    pxor        xmm6, xmm5                          ; C4·H^1: A0 + A1
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm8, xmm4                          ; AES: round 1
+    pclmulqdq   xmm5, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    aesenc      xmm10, xmm4                         ; AES: round 1
+    pxor        xmm12, xmm5                         ; C2·H^3: LO += it
+    aesenc      xmm11, xmm4                         ; AES: round 1
+    pclmulqdq   xmm7, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    aesenc      xmm13, xmm4                         ; AES: round 1
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
+    pxor        xmm7, xmm6                          ; C2·H^3: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    movdqu      xmm5, [rcx]                         ; C1·H^4: C, bytes as in memory
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    aesenc      xmm11, xmm4                         ; AES: round 2
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
+    aesenc      xmm13, xmm4                         ; AES: round 2
+    pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    movdqu      xmm15, [rcx + 16]                   ; C2·H^3: C, bytes as in memory
+    aesenc      xmm8, xmm4                          ; AES: round 3
+    pshufb      xmm15, xmm0                         ; C2·H^3: C
+    aesenc      xmm10, xmm4                         ; AES: round 3
     movdqa      xmm6, xmm15
-    pclmulqdq   xmm6, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    aesenc      xmm11, xmm4			; AES: round 3
-    pxor        xmm9, xmm6			; C1·H^4: HI += it
-    aesenc      xmm13, xmm4			; AES: round 3
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    pshufd      xmm6, xmm15, 0x4e		; C2·H^3: (A1, A0)
-    aesenc      xmm8, xmm4			; AES: round 4
-    pxor        xmm6, xmm15			; C2·H^3: A0 + A1
-    aesenc      xmm10, xmm4			; AES: round 4
-    pclmulqdq   xmm15, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    aesenc      xmm11, xmm4			; AES: round 4
-    pxor        xmm12, xmm15			; C1·H^4: LO += it
-    aesenc      xmm13, xmm4			; AES: round 4
-    pclmulqdq   xmm6, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    aesenc      xmm8, xmm4			; AES: round 5
+    pclmulqdq   xmm6, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    aesenc      xmm11, xmm4                         ; AES: round 3
+    pxor        xmm9, xmm6                          ; C1·H^4: HI += it
+    aesenc      xmm13, xmm4                         ; AES: round 3
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    pshufd      xmm6, xmm15, 0x4e                   ; C2·H^3: (A1, A0)
+    aesenc      xmm8, xmm4                          ; AES: round 4
+    pxor        xmm6, xmm15                         ; C2·H^3: A0 + A1
+    aesenc      xmm10, xmm4                         ; AES: round 4
+    pclmulqdq   xmm15, [rdi + 16], 0x00             ; C2·H^3: A0·B0
+    aesenc      xmm11, xmm4                         ; AES: round 4
+    pxor        xmm12, xmm15                        ; C1·H^4: LO += it
+    aesenc      xmm13, xmm4                         ; AES: round 4
+    pclmulqdq   xmm6, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 5
     movdqa      xmm6, xmm5
-    pclmulqdq   xmm6, [rdi], 0x11		; C1·H^4: A1·B1
-    aesenc      xmm10, xmm4			; AES: round 5
-    aesenc      xmm11, xmm4			; AES: round 5
-    pxor        xmm9, xmm6			; C1·H^4: HI += it
-    aesenc      xmm13, xmm4			; AES: round 5
-    pshufd      xmm6, xmm5, 0x4e		; C1·H^4: (A1, A0)
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
-    pxor        xmm6, xmm5			; C1·H^4: A0 + A1
-    aesenc      xmm8, xmm4			; AES: round 6
-    pclmulqdq   xmm5, [rdi], 0x00		; C1·H^4: A0·B0
-    aesenc      xmm10, xmm4			; AES: round 6
-    pxor        xmm12, xmm5			; C1·H^4: LO += it
-    aesenc      xmm11, xmm4			; AES: round 6
-    pclmulqdq   xmm6, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    aesenc      xmm13, xmm4			; AES: round 6
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    aesenc      xmm8, xmm4			; AES: round 7
-    pxor        xmm7, xmm12			; reduce: MI += LO
-    aesenc      xmm10, xmm4			; AES: round 7
-    pxor        xmm7, xmm9			; reduce: MI += HI: Σ A0·B1 + A1·B0
-    aesenc      xmm11, xmm4			; AES: round 7
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C1·H^4: A1·B1
+    aesenc      xmm10, xmm4                         ; AES: round 5
+    aesenc      xmm11, xmm4                         ; AES: round 5
+    pxor        xmm9, xmm6                          ; C1·H^4: HI += it
+    aesenc      xmm13, xmm4                         ; AES: round 5
+    pshufd      xmm6, xmm5, 0x4e                    ; C1·H^4: (A1, A0)
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
+    pxor        xmm6, xmm5                          ; C1·H^4: A0 + A1
+    aesenc      xmm8, xmm4                          ; AES: round 6
+    pclmulqdq   xmm5, [rdi], 0x00                   ; C1·H^4: A0·B0
+    aesenc      xmm10, xmm4                         ; AES: round 6
+    pxor        xmm12, xmm5                         ; C1·H^4: LO += it
+    aesenc      xmm11, xmm4                         ; AES: round 6
+    pclmulqdq   xmm6, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    aesenc      xmm13, xmm4                         ; AES: round 6
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 7
+    pxor        xmm7, xmm12                         ; reduce: MI += LO
+    aesenc      xmm10, xmm4                         ; AES: round 7
+    pxor        xmm7, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    aesenc      xmm11, xmm4                         ; AES: round 7
     movdqa      xmm5, xmm7
-    psrldq      xmm5, 0x08			; reduce: MI1
-    aesenc      xmm13, xmm4			; AES: round 7
-    pxor        xmm9, xmm5			; reduce: HI += MI1
-    movdqu      xmm4, [rdi + 256]		; AES: k_8
-    pslldq      xmm7, 0x08			; reduce: MI0·x^64
-    aesenc      xmm8, xmm4			; AES: round 8
-    aesenc      xmm10, xmm4			; AES: round 8
-    pxor        xmm12, xmm7			; reduce: LO += MI0·x^64
-    aesenc      xmm11, xmm4			; AES: round 8
+    psrldq      xmm5, 0x08                          ; reduce: MI1
+    aesenc      xmm13, xmm4                         ; AES: round 7
+    pxor        xmm9, xmm5                          ; reduce: HI += MI1
+    movdqu      xmm4, [rdi + 256]                   ; AES: k_8
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    aesenc      xmm8, xmm4                          ; AES: round 8
+    aesenc      xmm10, xmm4                         ; AES: round 8
+    pxor        xmm12, xmm7                         ; reduce: LO += MI0·x^64
+    aesenc      xmm11, xmm4                         ; AES: round 8
     movdqa      xmm5, xmm12
-    psllq       xmm5, 0x3f			; reduce
-    aesenc      xmm13, xmm4			; AES: round 8
+    psllq       xmm5, 0x3f                          ; reduce
+    aesenc      xmm13, xmm4                         ; AES: round 8
     movdqa      xmm4, xmm12
-    psllq       xmm4, 0x3e			; reduce
-    movdqu      xmm6, [rdi + 272]		; AES: k_9
-    pxor        xmm5, xmm4			; reduce
-    aesenc      xmm8, xmm6			; AES: round 9
+    psllq       xmm4, 0x3e                          ; reduce
+    movdqu      xmm6, [rdi + 272]                   ; AES: k_9
+    pxor        xmm5, xmm4                          ; reduce
+    aesenc      xmm8, xmm6                          ; AES: round 9
     movdqa      xmm4, xmm12
-    psllq       xmm4, 0x39			; reduce
-    aesenc      xmm10, xmm6			; AES: round 9
-    pxor        xmm5, xmm4			; reduce: bits that leave each half of LO
-    aesenc      xmm11, xmm6			; AES: round 9
-    aesenc      xmm13, xmm6			; AES: round 9
+    psllq       xmm4, 0x39                          ; reduce
+    aesenc      xmm10, xmm6                         ; AES: round 9
+    pxor        xmm5, xmm4                          ; reduce: bits that leave each half of LO
+    aesenc      xmm11, xmm6                         ; AES: round 9
+    aesenc      xmm13, xmm6                         ; AES: round 9
     movdqa      xmm6, xmm5
-    pslldq      xmm6, 0x08			; reduce: out0·x^64
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
-    pxor        xmm12, xmm6			; reduce: LO += out0·x^64
+    pslldq      xmm6, 0x08                          ; reduce: out0·x^64
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
+    pxor        xmm12, xmm6                         ; reduce: LO += out0·x^64
     movdqu      xmm6, [rcx]
-    pxor        xmm6, xmm4			; AES: k_Nr + text
-    psrldq      xmm5, 0x08			; reduce: out1
-    aesenclast  xmm8, xmm6			; AES: last round: the other text
-    pxor        xmm9, xmm5			; reduce: HI += out1
-    movdqu      [r8], xmm8			; AES: written
+    pxor        xmm6, xmm4                          ; AES: k_Nr + text
+    psrldq      xmm5, 0x08                          ; reduce: out1
+    aesenclast  xmm8, xmm6                          ; AES: last round: the other text
+    pxor        xmm9, xmm5                          ; reduce: HI += out1
+    movdqu      [r8], xmm8                          ; AES: written
     movdqa      xmm15, xmm12
-    psrlq       xmm15, 0x01			; reduce
+    psrlq       xmm15, 0x01                         ; reduce
     movdqu      xmm5, [rcx + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm12			; reduce: LO + LO >> 1
-    aesenclast  xmm10, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm10		; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm12                        ; reduce: LO + LO >> 1
+    aesenclast  xmm10, xmm5                         ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm10                    ; AES: written
     movdqa      xmm5, xmm12
-    psrlq       xmm5, 0x02			; reduce
+    psrlq       xmm5, 0x02                          ; reduce
     movdqu      xmm6, [rcx + 32]
-    pxor        xmm6, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm5			; reduce:   + LO >> 2
-    aesenclast  xmm11, xmm6			; AES: last round: the other text
-    psrlq       xmm12, 0x07			; reduce
-    movdqu      [r8 + 32], xmm11		; AES: written
-    pxor        xmm15, xmm12			; reduce:   + LO >> 7
+    pxor        xmm6, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm5                         ; reduce:   + LO >> 2
+    aesenclast  xmm11, xmm6                         ; AES: last round: the other text
+    psrlq       xmm12, 0x07                         ; reduce
+    movdqu      [r8 + 32], xmm11                    ; AES: written
+    pxor        xmm15, xmm12                        ; reduce:   + LO >> 7
     movdqu      xmm5, [rcx + 48]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm9			; reduce: RES
-    aesenclast  xmm13, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm13		; AES: written
-    add         rcx, 0x40			; next group
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm9                         ; reduce: RES
+    aesenclast  xmm13, xmm5                         ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm13                    ; AES: written
+    add         rcx, 0x40                           ; next group
     add         r8, 0x40
     sub         r9, 0x40
     cmp         r9, 0x40
     jae         .group
 .after_group:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
@@ -1187,8 +1187,8 @@ gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     lea         r11, [rbp + 15]
     and         r11, -16
     lea         rax, [rdi + 64]
-    sub         rax, r11			; H^m
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    sub         rax, r11                            ; H^m
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jae         .tail_first
     pxor        xmm8, xmm8
@@ -1196,36 +1196,36 @@ gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     pxor        xmm7, xmm7
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm8, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C·H^m: C
-    pxor        xmm8, xmm15			; C·H^m: A = X + C
-    pshufd      xmm6, xmm8, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm6, xmm8			; C·H^m: A0 + A1
+    movdqu      xmm8, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C·H^m: C
+    pxor        xmm8, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm6, xmm8, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm8                          ; C·H^m: A0 + A1
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rax], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm8, [rax], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm6, [rax + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm7, [rax], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm8, [rax], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rax + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm3, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C·H^i: C
-    pshufd      xmm4, xmm3, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm4, xmm3			; C·H^i: A0 + A1
+    movdqu      xmm3, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rax], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rax], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm4, [rax + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2			; C·H^i: HI += it
-    pxor        xmm8, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: MI += it
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm2, [rax], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rax], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rax + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H^i: HI += it
+    pxor        xmm8, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: MI += it
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .tail_block
@@ -1234,304 +1234,304 @@ gcm128_sse_karatsuba_shiftxor_x4_decrypt:
     je          .tail_reduce
 .tail_rest:
     pxor        xmm5, xmm5
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jb          .tail_under8
-    movq        xmm5, [r10]			; bytes 0..7
-    movq        xmm3, [r10 + rbp - 8]		; the last 8 bytes
+    movq        xmm5, [r10]                         ; bytes 0..7
+    movq        xmm3, [r10 + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm2, rbp
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under8:
     cmp         rbp, 0x04
     jb          .tail_under4
-    movd        xmm5, [r10]			; bytes 0..3
-    movd        xmm3, [r10 + rbp - 4]		; the last 4 bytes
+    movd        xmm5, [r10]                         ; bytes 0..3
+    movd        xmm3, [r10 + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [r10]		; byte 0
+    movzx       r11d, byte [r10]                    ; byte 0
     movq        xmm5, r11
-    movzx       r11d, byte [r10 + rbx]		; byte r >> 1
+    movzx       r11d, byte [r10 + rbx]              ; byte r >> 1
     movq        xmm2, r11
-    mov         r11d, 0x00			; no byte stays
+    mov         r11d, 0x00                          ; no byte stays
     shl         rbx, 0x03
     movq        xmm3, rbx
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         rbp, 0x01
-    movzx       r10d, byte [r10 + rbp]		; byte r - 1
+    movzx       r10d, byte [r10 + rbp]              ; byte r - 1
     movq        xmm4, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         rbp, 0x03
     movq        xmm3, rbp
-    psllq       xmm4, xmm3			; into place
-    mov         r11d, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         r11d, 0x00                          ; no byte stays
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm3, xmm5, 0x4e		; C·H: (A1, A0)
-    pxor        xmm3, xmm5			; C·H: A0 + A1
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm5, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm5                          ; C·H: A0 + A1
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rax], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm5, [rax], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm3, [rax + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2			; C·H: HI += it
-    pxor        xmm8, xmm5			; C·H: LO += it
-    pxor        xmm6, xmm3			; C·H: MI += it
+    pclmulqdq   xmm2, [rax], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm5, [rax], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rax + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm8, xmm5                          ; C·H: LO += it
+    pxor        xmm6, xmm3                          ; C·H: MI += it
 .tail_reduce:
-    pxor        xmm6, xmm8			; reduce: MI += LO
-    pxor        xmm6, xmm7			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm6, xmm8                          ; reduce: MI += LO
+    pxor        xmm6, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm6
-    psrldq      xmm2, 0x08			; reduce: MI1
-    pxor        xmm7, xmm2			; reduce: HI += MI1
-    pslldq      xmm6, 0x08			; reduce: MI0·x^64
-    pxor        xmm8, xmm6			; reduce: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm7, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm8
-    psllq       xmm3, 0x3f			; reduce
+    psllq       xmm3, 0x3f                          ; reduce
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x3e			; reduce
-    pxor        xmm3, xmm2			; reduce
+    psllq       xmm2, 0x3e                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x39			; reduce
-    pxor        xmm3, xmm2			; reduce: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; reduce: out0·x^64
-    pxor        xmm8, xmm2			; reduce: LO += out0·x^64
-    psrldq      xmm3, 0x08			; reduce: out1
-    pxor        xmm7, xmm3			; reduce: HI += out1
+    pslldq      xmm2, 0x08                          ; reduce: out0·x^64
+    pxor        xmm8, xmm2                          ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm7, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm8
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm8			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm8                         ; reduce: LO + LO >> 1
     movdqa      xmm2, xmm8
-    psrlq       xmm2, 0x02			; reduce
-    pxor        xmm15, xmm2			; reduce:   + LO >> 2
-    psrlq       xmm8, 0x07			; reduce
-    pxor        xmm15, xmm8			; reduce:   + LO >> 7
-    pxor        xmm15, xmm7			; reduce: RES
-    pxor        xmm3, xmm3			; reduce
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    psrlq       xmm2, 0x02                          ; reduce
+    pxor        xmm15, xmm2                         ; reduce:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; reduce
+    pxor        xmm15, xmm8                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm7                         ; reduce: RES
+    pxor        xmm3, xmm3                          ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .written			; reduce
+    je          .written                            ; reduce
     cmp         r9, 0x20
-    jb          .under_2			; reduce
+    jb          .under_2                            ; reduce
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; AES: the next counters
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    movdqu      xmm2, [rdi + 144]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    aesenc      xmm5, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 160]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    aesenc      xmm5, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 176]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    aesenc      xmm5, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 192]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    aesenc      xmm5, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 208]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    aesenc      xmm5, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 224]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    aesenc      xmm5, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 240]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    aesenc      xmm5, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 256]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    aesenc      xmm5, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 272]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
+    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    aesenc      xmm5, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    aesenc      xmm5, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    aesenc      xmm5, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
     movdqu      xmm3, [rcx]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [r8], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r8], xmm4                          ; AES: written
     movdqu      xmm3, [rcx + 16]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm5, xmm3			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm5			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm5                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_2:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm2, [rdi + 144]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 160]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 176]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 192]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 208]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 224]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 240]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 256]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 272]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
     movdqu      xmm3, [rcx]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [r8], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r8], xmm4                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     movdqa      xmm2, xmm14
-    pshufb      xmm2, xmm0			; AES: counter block
-    pxor        xmm2, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 144]		; AES: k_1
-    aesenc      xmm2, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 160]		; AES: k_2
-    aesenc      xmm2, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 176]		; AES: k_3
-    aesenc      xmm2, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 192]		; AES: k_4
-    aesenc      xmm2, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 208]		; AES: k_5
-    aesenc      xmm2, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 224]		; AES: k_6
-    aesenc      xmm2, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 240]		; AES: k_7
-    aesenc      xmm2, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 256]		; AES: k_8
-    aesenc      xmm2, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 272]		; AES: k_9
-    aesenc      xmm2, xmm1			; AES: round 9
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm1, xmm1			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm2, xmm0                          ; AES: counter block
+    pxor        xmm2, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm2, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm2, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm2, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm2, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm2, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm2, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm2, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm2, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm2, xmm1                          ; AES: round 9
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [rcx]			; AES: bytes 0..7
-    movq        xmm4, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm3, rax			; AES
-    psrlq       xmm4, xmm3			; AES: 8·(15 - r) bits
-    psrlq       xmm4, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm4			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm3, rax                           ; AES
+    psrlq       xmm4, xmm3                          ; AES: 8·(15 - r) bits
+    psrlq       xmm4, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [rcx]			; AES: bytes 0..3
-    movd        xmm4, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm3, rax			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    por         xmm1, xmm4			; AES: C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm1, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm4, r10			; AES
-    psllq       xmm3, xmm4			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm4, r10                           ; AES
+    psllq       xmm3, xmm4                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm5, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm4, rax			; AES
-    psllq       xmm5, xmm4			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm1, xmm3			; AES
-    por         xmm1, xmm5			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm4, rax                           ; AES
+    psllq       xmm5, xmm4                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm3                          ; AES
+    por         xmm1, xmm5                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm3, [rdi + 288]		; AES: k_10
-    pxor        xmm3, xmm1			; AES: k_Nr + text
-    aesenclast  xmm2, xmm3			; AES: last round: the other text
-    movq        xmm3, r9			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm3, xmm1			; AES: r in every byte
-    pcmpgtb     xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm3, xmm2			; AES: zero-padded
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
+    pxor        xmm3, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm3                          ; AES: last round: the other text
+    movq        xmm3, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm3, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm3, xmm2                          ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm2			; AES: 8 of its bytes
-    psrldq      xmm2, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm2                          ; AES: 8 of its bytes
+    psrldq      xmm2, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm2			; AES: 4 of its bytes
-    psrldq      xmm2, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm2                          ; AES: 4 of its bytes
+    psrldq      xmm2, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm2, 0x00		; AES: 2 of its bytes
-    psrldq      xmm2, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm2, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm2, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm2, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm2, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
 .store:
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, xmm0			; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1543,32 +1543,32 @@ global gcm128_sse_karatsuba_shiftxor_x4_seal:function (gcm128_sse_karatsuba_shif
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    sub         rsp, 0x10			; frame
-    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]	; byte_swap
-    mov         r12, [rsp + 48]			; len, from the stack
-    mov         rbp, [rsp + 56]			; out, from the stack
-    mov         rax, [rsp + 64]			; tag, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
+    mov         r12, [rsp + 48]                     ; len, from the stack
+    mov         rbp, [rsp + 56]                     ; out, from the stack
+    mov         rax, [rsp + 64]                     ; tag, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r10, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r10
     ja          .refused
     cmp         r8, r10
     ja          .refused
-    mov         r10, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, r10
     ja          .refused
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm14, [rsi]			; IV, bytes 0..7
-    movd        xmm1, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm14, xmm1			; IV
-    por         xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_first_number]	; IV || 1
+    movq        xmm14, [rsi]                        ; IV, bytes 0..7
+    movd        xmm1, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm14, xmm1                         ; IV
+    por         xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     pxor        xmm14, xmm14
@@ -1576,46 +1576,46 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm1, [rsi]			; C, bytes as in memory
-    pshufb      xmm1, xmm0			; C
-    pxor        xmm14, xmm1			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C
+    pxor        xmm14, xmm1                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
-    add         rsi, 0x10			; the next block
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
@@ -1626,241 +1626,241 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pxor        xmm4, xmm4
     cmp         rbx, 0x08
     jb          .iv_under8
-    movq        xmm4, [rsi]			; bytes 0..7
-    movq        xmm2, [rsi + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rsi]                         ; bytes 0..7
+    movq        xmm2, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         rbx, 0x04
     jb          .iv_under4
-    movd        xmm4, [rsi]			; bytes 0..3
-    movd        xmm2, [rsi + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rsi]                         ; bytes 0..3
+    movd        xmm2, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rsi]		; byte 0
+    movzx       r10d, byte [rsi]                    ; byte 0
     movq        xmm4, r10
-    movzx       r10d, byte [rsi + r11]		; byte r >> 1
+    movzx       r10d, byte [rsi + r11]              ; byte r >> 1
     movq        xmm1, r10
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       esi, byte [rsi + rbx]		; byte r - 1
+    movzx       esi, byte [rsi + rbx]               ; byte r - 1
     movq        xmm3, rsi
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm14, xmm4			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm14, xmm4                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm1, rdx
-    pxor        xmm14, xmm1			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    pxor        xmm14, xmm1                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
-    pshufb      xmm14, xmm0			; J_0
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
+    pshufb      xmm14, xmm0                         ; J_0
 .iv_ready:
-    movdqu      xmm2, [rdi + 128]		; E_K(J_0): k_0
-    pxor        xmm2, xmm14			; E_K(J_0): + k_0
-    movdqu      xmm1, [rdi + 144]		; E_K(J_0): k_1
-    aesenc      xmm2, xmm1			; E_K(J_0): round 1
-    movdqu      xmm1, [rdi + 160]		; E_K(J_0): k_2
-    aesenc      xmm2, xmm1			; E_K(J_0): round 2
-    movdqu      xmm1, [rdi + 176]		; E_K(J_0): k_3
-    aesenc      xmm2, xmm1			; E_K(J_0): round 3
-    movdqu      xmm1, [rdi + 192]		; E_K(J_0): k_4
-    aesenc      xmm2, xmm1			; E_K(J_0): round 4
-    movdqu      xmm1, [rdi + 208]		; E_K(J_0): k_5
-    aesenc      xmm2, xmm1			; E_K(J_0): round 5
-    movdqu      xmm1, [rdi + 224]		; E_K(J_0): k_6
-    aesenc      xmm2, xmm1			; E_K(J_0): round 6
-    movdqu      xmm1, [rdi + 240]		; E_K(J_0): k_7
-    aesenc      xmm2, xmm1			; E_K(J_0): round 7
-    movdqu      xmm1, [rdi + 256]		; E_K(J_0): k_8
-    aesenc      xmm2, xmm1			; E_K(J_0): round 8
-    movdqu      xmm1, [rdi + 272]		; E_K(J_0): k_9
-    aesenc      xmm2, xmm1			; E_K(J_0): round 9
-    movdqu      xmm1, [rdi + 288]		; E_K(J_0): k_10
-    aesenclast  xmm2, xmm1			; E_K(J_0): last round
-    movdqu      [rsp], xmm2			; E_K(J_0), put aside
-    pshufb      xmm14, xmm0			; counter, last word first
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; the next counter
+    movdqu      xmm2, [rdi + 128]                   ; E_K(J_0): k_0
+    pxor        xmm2, xmm14                         ; E_K(J_0): + k_0
+    movdqu      xmm1, [rdi + 144]                   ; E_K(J_0): k_1
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 1
+    movdqu      xmm1, [rdi + 160]                   ; E_K(J_0): k_2
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 2
+    movdqu      xmm1, [rdi + 176]                   ; E_K(J_0): k_3
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 3
+    movdqu      xmm1, [rdi + 192]                   ; E_K(J_0): k_4
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 4
+    movdqu      xmm1, [rdi + 208]                   ; E_K(J_0): k_5
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 5
+    movdqu      xmm1, [rdi + 224]                   ; E_K(J_0): k_6
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 6
+    movdqu      xmm1, [rdi + 240]                   ; E_K(J_0): k_7
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 7
+    movdqu      xmm1, [rdi + 256]                   ; E_K(J_0): k_8
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 8
+    movdqu      xmm1, [rdi + 272]                   ; E_K(J_0): k_9
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 9
+    movdqu      xmm1, [rdi + 288]                   ; E_K(J_0): k_10
+    aesenclast  xmm2, xmm1                          ; E_K(J_0): last round
+    movdqu      [rsp], xmm2                         ; E_K(J_0), put aside
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; the next counter
     pxor        xmm15, xmm15
     mov         r11, r8
     cmp         r11, 0x40
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    movdqu      xmm9, [rcx + 32]		; C3·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C3·H^2: C
-    pshufd      xmm7, xmm9, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm7, xmm9			; C3·H^2: A0 + A1
+    movdqu      xmm9, [rcx + 32]                    ; C3·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C3·H^2: C
+    pshufd      xmm7, xmm9, 0x4e                    ; C3·H^2: (A1, A0)
+    pxor        xmm7, xmm9                          ; C3·H^2: A0 + A1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    pclmulqdq   xmm9, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pclmulqdq   xmm7, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rcx + 48]		; C4·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C4·H^1: C
-    pshufd      xmm3, xmm2, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm3, xmm2			; C4·H^1: A0 + A1
+    pclmulqdq   xmm8, [rdi + 32], 0x11              ; C3·H^2: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x00              ; C3·H^2: A0·B0
+    pclmulqdq   xmm7, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    movdqu      xmm2, [rcx + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C4·H^1: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm3, xmm2                          ; C4·H^1: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pclmulqdq   xmm2, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    pclmulqdq   xmm3, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm5, [rcx + 16]		; C2·H^3: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C2·H^3: C
-    pshufd      xmm6, xmm5, 0x4e		; C2·H^3: (A1, A0)
-    pxor        xmm6, xmm5			; C2·H^3: A0 + A1
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    pclmulqdq   xmm3, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm5, [rcx + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^3: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C2·H^3: (A1, A0)
+    pxor        xmm6, xmm5                          ; C2·H^3: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    pclmulqdq   xmm5, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    pclmulqdq   xmm6, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C2·H^3: HI += it
-    pxor        xmm9, xmm2			; C2·H^3: LO += it
-    pxor        xmm7, xmm3			; C2·H^3: MI += it
-    movdqu      xmm1, [rcx]			; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C1·H^4: C
-    pxor        xmm1, xmm15			; C1·H^4: A = X + C
-    pshufd      xmm3, xmm1, 0x4e		; C1·H^4: (A1, A0)
-    pxor        xmm3, xmm1			; C1·H^4: A0 + A1
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    pclmulqdq   xmm5, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C2·H^3: HI += it
+    pxor        xmm9, xmm2                          ; C2·H^3: LO += it
+    pxor        xmm7, xmm3                          ; C2·H^3: MI += it
+    movdqu      xmm1, [rcx]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
+    pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
+    pshufd      xmm3, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm3, xmm1                          ; C1·H^4: A0 + A1
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi], 0x11		; C1·H^4: A1·B1
-    pclmulqdq   xmm1, [rdi], 0x00		; C1·H^4: A0·B0
-    pclmulqdq   xmm3, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C1·H^4: HI += it
-    pxor        xmm9, xmm5			; C1·H^4: LO += it
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    pxor        xmm8, xmm2			; C1·H^4: HI += it
-    pxor        xmm9, xmm1			; C1·H^4: LO += it
-    pxor        xmm7, xmm3			; C1·H^4: MI += it
-    pxor        xmm7, xmm9			; reduce: MI += LO
-    pxor        xmm7, xmm8			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^4: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
+    pclmulqdq   xmm3, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C1·H^4: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^4: LO += it
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    pxor        xmm8, xmm2                          ; C1·H^4: HI += it
+    pxor        xmm9, xmm1                          ; C1·H^4: LO += it
+    pxor        xmm7, xmm3                          ; C1·H^4: MI += it
+    pxor        xmm7, xmm9                          ; reduce: MI += LO
+    pxor        xmm7, xmm8                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm7
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm8, xmm1			; reduce: HI += MI1
-    pslldq      xmm7, 0x08			; reduce: MI0·x^64
-    pxor        xmm9, xmm7			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm8, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm9, xmm7                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm9
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm9, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm8, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm9, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm8, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm9
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm9			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm9                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm9
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm9, 0x07			; reduce
-    pxor        xmm15, xmm9			; reduce:   + LO >> 7
-    pxor        xmm15, xmm8			; reduce: RES
-    add         rcx, 0x40			; next group
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm9, 0x07                          ; reduce
+    pxor        xmm15, xmm9                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm8                         ; reduce: RES
+    add         rcx, 0x40                           ; next group
     sub         r11, 0x40
     cmp         r11, 0x40
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .aad_done
     lea         rsi, [r11 + 15]
     and         rsi, -16
     lea         rdx, [rdi + 64]
-    sub         rdx, rsi			; H^m
+    sub         rdx, rsi                            ; H^m
     cmp         r11, 0x10
     jae         .aad_first
     pxor        xmm7, xmm7
@@ -1868,372 +1868,372 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     pxor        xmm6, xmm6
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm7, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm15			; C·H^m: A = X + C
-    pshufd      xmm5, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm5, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdx], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rdx], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm5, [rdx + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rdx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm2, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
-    pshufd      xmm3, xmm2, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm3, xmm2			; C·H^i: A0 + A1
+    movdqu      xmm2, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rdx], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rdx + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm5, xmm3			; C·H^i: MI += it
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm5, xmm3                          ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .aad_block
 .aad_after_block:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .aad_reduce
 .aad_rest:
     pxor        xmm4, xmm4
     cmp         r11, 0x08
     jb          .aad_under8
-    movq        xmm4, [rcx]			; bytes 0..7
-    movq        xmm2, [rcx + r11 - 8]		; the last 8 bytes
+    movq        xmm4, [rcx]                         ; bytes 0..7
+    movq        xmm2, [rcx + r11 - 8]               ; the last 8 bytes
     shl         r11, 0x03
     sub         r11, 0x78
-    neg         r11				; 8·(15 - r) bits
+    neg         r11                                 ; 8·(15 - r) bits
     movq        xmm1, r11
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x04
     jb          .aad_under4
-    movd        xmm4, [rcx]			; bytes 0..3
-    movd        xmm2, [rcx + r11 - 4]		; the last 4 bytes
+    movd        xmm4, [rcx]                         ; bytes 0..3
+    movd        xmm2, [rcx + r11 - 4]               ; the last 4 bytes
     shl         r11, 0x03
-    sub         r11, 0x20			; 8·(r - 4) bits
+    sub         r11, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, r11
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r10, r11
     shr         r10, 0x01
-    movzx       esi, byte [rcx]			; byte 0
+    movzx       esi, byte [rcx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rcx + r10]		; byte r >> 1
+    movzx       esi, byte [rcx + r10]               ; byte r >> 1
     movq        xmm1, rsi
     shl         r10, 0x03
     movq        xmm2, r10
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         r11, 0x01
-    movzx       ecx, byte [rcx + r11]		; byte r - 1
+    movzx       ecx, byte [rcx + r11]               ; byte r - 1
     movq        xmm3, rcx
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e		; C·H: (A1, A0)
-    pxor        xmm2, xmm4			; C·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm4, [rdx], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm2, [rdx + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm4			; C·H: LO += it
-    pxor        xmm5, xmm2			; C·H: MI += it
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm4                          ; C·H: LO += it
+    pxor        xmm5, xmm2                          ; C·H: MI += it
 .aad_reduce:
-    pxor        xmm5, xmm7			; reduce: MI += LO
-    pxor        xmm5, xmm6			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm7
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm15, xmm7			; reduce:   + LO >> 7
-    pxor        xmm15, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm6                         ; reduce: RES
 .aad_done:
     mov         rsi, r12
-    movdqu      xmm1, [rdi + 128]		; k_0
+    movdqu      xmm1, [rdi + 128]                   ; k_0
     cmp         r12, 0x00
     je          .tag
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x40
     jb          .rest
 .first:
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; blocks_2
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]	; blocks_3
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
     movdqa      xmm6, xmm14
-    pshufb      xmm6, xmm0			; AES: counter block
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, xmm2                          ; AES: 2 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, xmm3			; AES: 3 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    aesenc      xmm6, xmm4			; AES: round 1
-    aesenc      xmm7, xmm4			; AES: round 1
-    aesenc      xmm8, xmm4			; AES: round 1
-    aesenc      xmm9, xmm4			; AES: round 1
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
-    aesenc      xmm6, xmm4			; AES: round 2
-    aesenc      xmm7, xmm4			; AES: round 2
-    aesenc      xmm8, xmm4			; AES: round 2
-    aesenc      xmm9, xmm4			; AES: round 2
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    aesenc      xmm6, xmm4			; AES: round 3
-    aesenc      xmm7, xmm4			; AES: round 3
-    aesenc      xmm8, xmm4			; AES: round 3
-    aesenc      xmm9, xmm4			; AES: round 3
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    aesenc      xmm6, xmm4			; AES: round 4
-    aesenc      xmm7, xmm4			; AES: round 4
-    aesenc      xmm8, xmm4			; AES: round 4
-    aesenc      xmm9, xmm4			; AES: round 4
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    aesenc      xmm6, xmm4			; AES: round 5
-    aesenc      xmm7, xmm4			; AES: round 5
-    aesenc      xmm8, xmm4			; AES: round 5
-    aesenc      xmm9, xmm4			; AES: round 5
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
-    aesenc      xmm6, xmm4			; AES: round 6
-    aesenc      xmm7, xmm4			; AES: round 6
-    aesenc      xmm8, xmm4			; AES: round 6
-    aesenc      xmm9, xmm4			; AES: round 6
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    aesenc      xmm6, xmm4			; AES: round 7
-    aesenc      xmm7, xmm4			; AES: round 7
-    aesenc      xmm8, xmm4			; AES: round 7
-    aesenc      xmm9, xmm4			; AES: round 7
-    movdqu      xmm4, [rdi + 256]		; AES: k_8
-    aesenc      xmm6, xmm4			; AES: round 8
-    aesenc      xmm7, xmm4			; AES: round 8
-    aesenc      xmm8, xmm4			; AES: round 8
-    aesenc      xmm9, xmm4			; AES: round 8
-    movdqu      xmm4, [rdi + 272]		; AES: k_9
-    aesenc      xmm6, xmm4			; AES: round 9
-    aesenc      xmm7, xmm4			; AES: round 9
-    aesenc      xmm8, xmm4			; AES: round 9
-    aesenc      xmm9, xmm4			; AES: round 9
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
+    paddd       xmm9, xmm3                          ; AES: 3 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm6, xmm4                          ; AES: round 1
+    aesenc      xmm7, xmm4                          ; AES: round 1
+    aesenc      xmm8, xmm4                          ; AES: round 1
+    aesenc      xmm9, xmm4                          ; AES: round 1
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm6, xmm4                          ; AES: round 2
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm6, xmm4                          ; AES: round 3
+    aesenc      xmm7, xmm4                          ; AES: round 3
+    aesenc      xmm8, xmm4                          ; AES: round 3
+    aesenc      xmm9, xmm4                          ; AES: round 3
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm6, xmm4                          ; AES: round 4
+    aesenc      xmm7, xmm4                          ; AES: round 4
+    aesenc      xmm8, xmm4                          ; AES: round 4
+    aesenc      xmm9, xmm4                          ; AES: round 4
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm6, xmm4                          ; AES: round 5
+    aesenc      xmm7, xmm4                          ; AES: round 5
+    aesenc      xmm8, xmm4                          ; AES: round 5
+    aesenc      xmm9, xmm4                          ; AES: round 5
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm6, xmm4                          ; AES: round 6
+    aesenc      xmm7, xmm4                          ; AES: round 6
+    aesenc      xmm8, xmm4                          ; AES: round 6
+    aesenc      xmm9, xmm4                          ; AES: round 6
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm6, xmm4                          ; AES: round 7
+    aesenc      xmm7, xmm4                          ; AES: round 7
+    aesenc      xmm8, xmm4                          ; AES: round 7
+    aesenc      xmm9, xmm4                          ; AES: round 7
+    movdqu      xmm4, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm6, xmm4                          ; AES: round 8
+    aesenc      xmm7, xmm4                          ; AES: round 8
+    aesenc      xmm8, xmm4                          ; AES: round 8
+    aesenc      xmm9, xmm4                          ; AES: round 8
+    movdqu      xmm4, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm6, xmm4                          ; AES: round 9
+    aesenc      xmm7, xmm4                          ; AES: round 9
+    aesenc      xmm8, xmm4                          ; AES: round 9
+    aesenc      xmm9, xmm4                          ; AES: round 9
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
     movdqu      xmm5, [r9]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm6, xmm5			; AES: last round: the other text
-    movdqu      [rbp], xmm6			; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm5                          ; AES: last round: the other text
+    movdqu      [rbp], xmm6                         ; AES: written
     movdqu      xmm5, [r9 + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm7, xmm5			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm7		; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm5                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm7                    ; AES: written
     movdqu      xmm5, [r9 + 32]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm8, xmm5			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm8		; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm5                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm8                    ; AES: written
     movdqu      xmm5, [r9 + 48]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    aesenclast  xmm9, xmm5			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm9		; AES: written
-    add         r9, 0x40			; next group
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm5                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm9                    ; AES: written
+    add         r9, 0x40                            ; next group
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x80
     jb          .rest
 .group:
     movdqa      xmm7, xmm14
-    pshufb      xmm7, xmm0			; AES: counter block
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm3			; AES: 3 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
-    movdqu      xmm13, [rbp + 32]		; C3·H^2: C, bytes as in memory
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    pshufb      xmm13, xmm0			; C3·H^2: C
-    aesenc      xmm7, xmm4			; AES: round 1
-    movdqu      xmm5, [rbp + 48]		; C4·H^1: C, bytes as in memory
-    aesenc      xmm9, xmm4			; AES: round 1
-    aesenc      xmm10, xmm4			; AES: round 1
-    pshufb      xmm5, xmm0			; C4·H^1: C
-    aesenc      xmm11, xmm4			; AES: round 1
+    paddd       xmm11, xmm3                         ; AES: 3 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    movdqu      xmm13, [rbp + 32]                   ; C3·H^2: C, bytes as in memory
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    pshufb      xmm13, xmm0                         ; C3·H^2: C
+    aesenc      xmm7, xmm4                          ; AES: round 1
+    movdqu      xmm5, [rbp + 48]                    ; C4·H^1: C, bytes as in memory
+    aesenc      xmm9, xmm4                          ; AES: round 1
+    aesenc      xmm10, xmm4                         ; AES: round 1
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
+    aesenc      xmm11, xmm4                         ; AES: round 1
     movdqa      xmm12, xmm13
-    pclmulqdq   xmm12, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
+    pclmulqdq   xmm12, [rdi + 32], 0x11             ; C3·H^2: A1·B1
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
     movdqa      xmm6, xmm5
-    pclmulqdq   xmm6, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    aesenc      xmm7, xmm4			; AES: round 2
-    pxor        xmm12, xmm6			; C2·H^3: HI += it
-    aesenc      xmm9, xmm4			; AES: round 2
-    pshufd      xmm8, xmm13, 0x4e		; C3·H^2: (A1, A0)
-    aesenc      xmm10, xmm4			; AES: round 2
-    pxor        xmm8, xmm13			; C3·H^2: A0 + A1
-    aesenc      xmm11, xmm4			; AES: round 2
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    pclmulqdq   xmm13, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    aesenc      xmm7, xmm4			; AES: round 3
-    pshufd      xmm6, xmm5, 0x4e		; C4·H^1: (A1, A0)
-    aesenc      xmm9, xmm4			; AES: round 3
-    pxor        xmm6, xmm5			; C4·H^1: A0 + A1
-    aesenc      xmm10, xmm4			; AES: round 3
-    pclmulqdq   xmm5, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    aesenc      xmm11, xmm4			; AES: round 3
-    pxor        xmm13, xmm5			; C2·H^3: LO += it
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    pclmulqdq   xmm8, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    aesenc      xmm7, xmm4			; AES: round 4
-    aesenc      xmm9, xmm4			; AES: round 4
-    pclmulqdq   xmm6, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    aesenc      xmm10, xmm4			; AES: round 4
-    pxor        xmm8, xmm6			; C2·H^3: MI += it
-    aesenc      xmm11, xmm4			; AES: round 4
-    movdqu      xmm5, [rbp]			; C1·H^4: C, bytes as in memory
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    pshufb      xmm5, xmm0			; C1·H^4: C
-    aesenc      xmm7, xmm4			; AES: round 5
-    pxor        xmm5, xmm15			; C1·H^4: A = X + C
-    aesenc      xmm9, xmm4			; AES: round 5
-    movdqu      xmm6, [rbp + 16]		; C2·H^3: C, bytes as in memory
-    aesenc      xmm10, xmm4			; AES: round 5
-    aesenc      xmm11, xmm4			; AES: round 5
-    pshufb      xmm6, xmm0			; C2·H^3: C
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
+    pclmulqdq   xmm6, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    aesenc      xmm7, xmm4                          ; AES: round 2
+    pxor        xmm12, xmm6                         ; C2·H^3: HI += it
+    aesenc      xmm9, xmm4                          ; AES: round 2
+    pshufd      xmm8, xmm13, 0x4e                   ; C3·H^2: (A1, A0)
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    pxor        xmm8, xmm13                         ; C3·H^2: A0 + A1
+    aesenc      xmm11, xmm4                         ; AES: round 2
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    pclmulqdq   xmm13, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    aesenc      xmm7, xmm4                          ; AES: round 3
+    pshufd      xmm6, xmm5, 0x4e                    ; C4·H^1: (A1, A0)
+    aesenc      xmm9, xmm4                          ; AES: round 3
+    pxor        xmm6, xmm5                          ; C4·H^1: A0 + A1
+    aesenc      xmm10, xmm4                         ; AES: round 3
+    pclmulqdq   xmm5, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    aesenc      xmm11, xmm4                         ; AES: round 3
+    pxor        xmm13, xmm5                         ; C2·H^3: LO += it
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    aesenc      xmm7, xmm4                          ; AES: round 4
+    aesenc      xmm9, xmm4                          ; AES: round 4
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    aesenc      xmm10, xmm4                         ; AES: round 4
+    pxor        xmm8, xmm6                          ; C2·H^3: MI += it
+    aesenc      xmm11, xmm4                         ; AES: round 4
+    movdqu      xmm5, [rbp]                         ; C1·H^4: C, bytes as in memory
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
+    aesenc      xmm7, xmm4                          ; AES: round 5
+    pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
+    aesenc      xmm9, xmm4                          ; AES: round 5
+    movdqu      xmm6, [rbp + 16]                    ; C2·H^3: C, bytes as in memory
+    aesenc      xmm10, xmm4                         ; AES: round 5
+    aesenc      xmm11, xmm4                         ; AES: round 5
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    aesenc      xmm7, xmm4			; AES: round 6
-    pxor        xmm12, xmm15			; C1·H^4: HI += it
-    aesenc      xmm9, xmm4			; AES: round 6
-    pshufd      xmm15, xmm6, 0x4e		; C2·H^3: (A1, A0)
-    aesenc      xmm10, xmm4			; AES: round 6
-    pxor        xmm15, xmm6			; C2·H^3: A0 + A1
-    aesenc      xmm11, xmm4			; AES: round 6
-    pclmulqdq   xmm6, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    aesenc      xmm7, xmm4			; AES: round 7
-    pxor        xmm13, xmm6			; C1·H^4: LO += it
-    aesenc      xmm9, xmm4			; AES: round 7
-    pclmulqdq   xmm15, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    aesenc      xmm10, xmm4			; AES: round 7
-    pxor        xmm8, xmm15			; C1·H^4: MI += it
-    aesenc      xmm11, xmm4			; AES: round 7
+    pclmulqdq   xmm15, [rdi + 16], 0x11             ; C2·H^3: A1·B1
+    aesenc      xmm7, xmm4                          ; AES: round 6
+    pxor        xmm12, xmm15                        ; C1·H^4: HI += it
+    aesenc      xmm9, xmm4                          ; AES: round 6
+    pshufd      xmm15, xmm6, 0x4e                   ; C2·H^3: (A1, A0)
+    aesenc      xmm10, xmm4                         ; AES: round 6
+    pxor        xmm15, xmm6                         ; C2·H^3: A0 + A1
+    aesenc      xmm11, xmm4                         ; AES: round 6
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm7, xmm4                          ; AES: round 7
+    pxor        xmm13, xmm6                         ; C1·H^4: LO += it
+    aesenc      xmm9, xmm4                          ; AES: round 7
+    pclmulqdq   xmm15, [rdi + 80], 0x00             ; C2·H^3: (A0 + A1)·(B0 + B1)
+    aesenc      xmm10, xmm4                         ; AES: round 7
+    pxor        xmm8, xmm15                         ; C1·H^4: MI += it
+    aesenc      xmm11, xmm4                         ; AES: round 7
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi], 0x11		; C1·H^4: A1·B1
-    movdqu      xmm6, [rdi + 256]		; AES: k_8
-    pxor        xmm12, xmm4			; C1·H^4: HI += it
-    aesenc      xmm7, xmm6			; AES: round 8
-    pshufd      xmm4, xmm5, 0x4e		; C1·H^4: (A1, A0)
-    aesenc      xmm9, xmm6			; AES: round 8
-    aesenc      xmm10, xmm6			; AES: round 8
-    pxor        xmm4, xmm5			; C1·H^4: A0 + A1
-    aesenc      xmm11, xmm6			; AES: round 8
-    pclmulqdq   xmm5, [rdi], 0x00		; C1·H^4: A0·B0
-    movdqu      xmm6, [rdi + 272]		; AES: k_9
-    pxor        xmm13, xmm5			; C1·H^4: LO += it
-    aesenc      xmm7, xmm6			; AES: round 9
-    pclmulqdq   xmm4, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    aesenc      xmm9, xmm6			; AES: round 9
-    pxor        xmm8, xmm4			; C1·H^4: MI += it
-    aesenc      xmm10, xmm6			; AES: round 9
-    pxor        xmm8, xmm13			; reduce: MI += LO
-    aesenc      xmm11, xmm6			; AES: round 9
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
-    pxor        xmm8, xmm12			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C1·H^4: A1·B1
+    movdqu      xmm6, [rdi + 256]                   ; AES: k_8
+    pxor        xmm12, xmm4                         ; C1·H^4: HI += it
+    aesenc      xmm7, xmm6                          ; AES: round 8
+    pshufd      xmm4, xmm5, 0x4e                    ; C1·H^4: (A1, A0)
+    aesenc      xmm9, xmm6                          ; AES: round 8
+    aesenc      xmm10, xmm6                         ; AES: round 8
+    pxor        xmm4, xmm5                          ; C1·H^4: A0 + A1
+    aesenc      xmm11, xmm6                         ; AES: round 8
+    pclmulqdq   xmm5, [rdi], 0x00                   ; C1·H^4: A0·B0
+    movdqu      xmm6, [rdi + 272]                   ; AES: k_9
+    pxor        xmm13, xmm5                         ; C1·H^4: LO += it
+    aesenc      xmm7, xmm6                          ; AES: round 9
+    pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    aesenc      xmm9, xmm6                          ; AES: round 9
+    pxor        xmm8, xmm4                          ; C1·H^4: MI += it
+    aesenc      xmm10, xmm6                         ; AES: round 9
+    pxor        xmm8, xmm13                         ; reduce: MI += LO
+    aesenc      xmm11, xmm6                         ; AES: round 9
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
+    pxor        xmm8, xmm12                         ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqu      xmm5, [r9]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
     movdqa      xmm6, xmm8
-    psrldq      xmm6, 0x08			; reduce: MI1
-    aesenclast  xmm7, xmm5			; AES: last round: the other text
-    pxor        xmm12, xmm6			; reduce: HI += MI1
-    movdqu      [rbp + 64], xmm7		; AES: written
-    pslldq      xmm8, 0x08			; reduce: MI0·x^64
+    psrldq      xmm6, 0x08                          ; reduce: MI1
+    aesenclast  xmm7, xmm5                          ; AES: last round: the other text
+    pxor        xmm12, xmm6                         ; reduce: HI += MI1
+    movdqu      [rbp + 64], xmm7                    ; AES: written
+    pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
     movdqu      xmm5, [r9 + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm13, xmm8			; reduce: LO += MI0·x^64
-    aesenclast  xmm9, xmm5			; AES: last round: the other text
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm13, xmm8                         ; reduce: LO += MI0·x^64
+    aesenclast  xmm9, xmm5                          ; AES: last round: the other text
     movdqa      xmm5, xmm13
-    psllq       xmm5, 0x3f			; reduce
-    movdqu      [rbp + 80], xmm9		; AES: written
+    psllq       xmm5, 0x3f                          ; reduce
+    movdqu      [rbp + 80], xmm9                    ; AES: written
     movdqa      xmm6, xmm13
-    psllq       xmm6, 0x3e			; reduce
+    psllq       xmm6, 0x3e                          ; reduce
     movdqu      xmm7, [r9 + 32]
-    pxor        xmm7, xmm4			; AES: k_Nr + text
-    aesenclast  xmm10, xmm7			; AES: last round: the other text
-    pxor        xmm5, xmm6			; reduce
-    movdqu      [rbp + 96], xmm10		; AES: written
+    pxor        xmm7, xmm4                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm7                         ; AES: last round: the other text
+    pxor        xmm5, xmm6                          ; reduce
+    movdqu      [rbp + 96], xmm10                   ; AES: written
     movdqa      xmm6, xmm13
-    psllq       xmm6, 0x39			; reduce
+    psllq       xmm6, 0x39                          ; reduce
     movdqu      xmm7, [r9 + 48]
-    pxor        xmm7, xmm4			; AES: k_Nr + text
-    pxor        xmm5, xmm6			; reduce: bits that leave each half of LO
-    aesenclast  xmm11, xmm7			; AES: last round: the other text
+    pxor        xmm7, xmm4                          ; AES: k_Nr + text
+    pxor        xmm5, xmm6                          ; reduce: bits that leave each half of LO
+    aesenclast  xmm11, xmm7                         ; AES: last round: the other text
     movdqa      xmm4, xmm5
-    pslldq      xmm4, 0x08			; reduce: out0·x^64
-    movdqu      [rbp + 112], xmm11		; AES: written
-    pxor        xmm13, xmm4			; reduce: LO += out0·x^64
-    psrldq      xmm5, 0x08			; reduce: out1
-    pxor        xmm12, xmm5			; reduce: HI += out1
+    pslldq      xmm4, 0x08                          ; reduce: out0·x^64
+    movdqu      [rbp + 112], xmm11                  ; AES: written
+    pxor        xmm13, xmm4                         ; reduce: LO += out0·x^64
+    psrldq      xmm5, 0x08                          ; reduce: out1
+    pxor        xmm12, xmm5                         ; reduce: HI += out1
     movdqa      xmm15, xmm13
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm13			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm13                        ; reduce: LO + LO >> 1
     movdqa      xmm4, xmm13
-    psrlq       xmm4, 0x02			; reduce
-    pxor        xmm15, xmm4			; reduce:   + LO >> 2
-    psrlq       xmm13, 0x07			; reduce
-    pxor        xmm15, xmm13			; reduce:   + LO >> 7
-    pxor        xmm15, xmm12			; reduce: RES
-    add         r9, 0x40			; next group
+    psrlq       xmm4, 0x02                          ; reduce
+    pxor        xmm15, xmm4                         ; reduce:   + LO >> 2
+    psrlq       xmm13, 0x07                         ; reduce
+    pxor        xmm15, xmm13                        ; reduce:   + LO >> 7
+    pxor        xmm15, xmm12                        ; reduce: RES
+    add         r9, 0x40                            ; next group
     add         rbp, 0x40
     sub         rsi, 0x40
     cmp         rsi, 0x80
@@ -2253,49 +2253,49 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     cmp         rsi, 0x20
     jb          .under_2
     movdqa      xmm5, xmm14
-    pshufb      xmm5, xmm0			; AES: counter block
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; AES: the next counters
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm3, [rdi + 144]		; AES: k_1
-    aesenc      xmm5, xmm3			; AES: round 1
-    aesenc      xmm6, xmm3			; AES: round 1
-    movdqu      xmm3, [rdi + 160]		; AES: k_2
-    aesenc      xmm5, xmm3			; AES: round 2
-    aesenc      xmm6, xmm3			; AES: round 2
-    movdqu      xmm3, [rdi + 176]		; AES: k_3
-    aesenc      xmm5, xmm3			; AES: round 3
-    aesenc      xmm6, xmm3			; AES: round 3
-    movdqu      xmm3, [rdi + 192]		; AES: k_4
-    aesenc      xmm5, xmm3			; AES: round 4
-    aesenc      xmm6, xmm3			; AES: round 4
-    movdqu      xmm3, [rdi + 208]		; AES: k_5
-    aesenc      xmm5, xmm3			; AES: round 5
-    aesenc      xmm6, xmm3			; AES: round 5
-    movdqu      xmm3, [rdi + 224]		; AES: k_6
-    aesenc      xmm5, xmm3			; AES: round 6
-    aesenc      xmm6, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 240]		; AES: k_7
-    aesenc      xmm5, xmm3			; AES: round 7
-    aesenc      xmm6, xmm3			; AES: round 7
-    movdqu      xmm3, [rdi + 256]		; AES: k_8
-    aesenc      xmm5, xmm3			; AES: round 8
-    aesenc      xmm6, xmm3			; AES: round 8
-    movdqu      xmm3, [rdi + 272]		; AES: k_9
-    aesenc      xmm5, xmm3			; AES: round 9
-    aesenc      xmm6, xmm3			; AES: round 9
-    movdqu      xmm3, [rdi + 288]		; AES: k_10
+    paddd       xmm6, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    aesenc      xmm6, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    aesenc      xmm6, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    aesenc      xmm6, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    aesenc      xmm6, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    aesenc      xmm6, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    aesenc      xmm6, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
     movdqu      xmm4, [r9]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    movdqu      [rbp], xmm5			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp], xmm5                         ; AES: written
     movdqu      xmm4, [r9 + 16]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm6, xmm4			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm6		; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm6                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         rsi, 0x20
@@ -2303,267 +2303,267 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     cmp         rsi, 0x10
     jb          .under_1
     movdqa      xmm5, xmm14
-    pshufb      xmm5, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm5, xmm1			; AES: + k_0
-    movdqu      xmm3, [rdi + 144]		; AES: k_1
-    aesenc      xmm5, xmm3			; AES: round 1
-    movdqu      xmm3, [rdi + 160]		; AES: k_2
-    aesenc      xmm5, xmm3			; AES: round 2
-    movdqu      xmm3, [rdi + 176]		; AES: k_3
-    aesenc      xmm5, xmm3			; AES: round 3
-    movdqu      xmm3, [rdi + 192]		; AES: k_4
-    aesenc      xmm5, xmm3			; AES: round 4
-    movdqu      xmm3, [rdi + 208]		; AES: k_5
-    aesenc      xmm5, xmm3			; AES: round 5
-    movdqu      xmm3, [rdi + 224]		; AES: k_6
-    aesenc      xmm5, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 240]		; AES: k_7
-    aesenc      xmm5, xmm3			; AES: round 7
-    movdqu      xmm3, [rdi + 256]		; AES: k_8
-    aesenc      xmm5, xmm3			; AES: round 8
-    movdqu      xmm3, [rdi + 272]		; AES: k_9
-    aesenc      xmm5, xmm3			; AES: round 9
-    movdqu      xmm3, [rdi + 288]		; AES: k_10
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm3, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm5, xmm3                          ; AES: round 1
+    movdqu      xmm3, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm5, xmm3                          ; AES: round 2
+    movdqu      xmm3, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm5, xmm3                          ; AES: round 3
+    movdqu      xmm3, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm5, xmm3                          ; AES: round 4
+    movdqu      xmm3, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm5, xmm3                          ; AES: round 5
+    movdqu      xmm3, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    movdqu      xmm3, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    movdqu      xmm3, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    movdqu      xmm3, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm5, xmm3                          ; AES: round 9
+    movdqu      xmm3, [rdi + 288]                   ; AES: k_10
     movdqu      xmm4, [r9]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    movdqu      [rbp], xmm5			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp], xmm5                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         rsi, 0x10
 .under_1:
     cmp         rsi, 0x00
     je          .written
-    pshufb      xmm14, xmm0			; AES: counter block
-    pxor        xmm14, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 144]		; AES: k_1
-    aesenc      xmm14, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 160]		; AES: k_2
-    aesenc      xmm14, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 176]		; AES: k_3
-    aesenc      xmm14, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 192]		; AES: k_4
-    aesenc      xmm14, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 208]		; AES: k_5
-    aesenc      xmm14, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 224]		; AES: k_6
-    aesenc      xmm14, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 240]		; AES: k_7
-    aesenc      xmm14, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 256]		; AES: k_8
-    aesenc      xmm14, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 272]		; AES: k_9
-    aesenc      xmm14, xmm1			; AES: round 9
-    pxor        xmm1, xmm1			; AES
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    pxor        xmm1, xmm1                          ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [r9]			; AES: bytes 0..7
-    movq        xmm3, [r9 + rsi - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm2, rcx			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [r9]			; AES: bytes 0..3
-    movd        xmm3, [r9 + rsi - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, rsi
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm1, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm2, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm3, rdx			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rcx, rsi
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm4, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm3, rcx			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm14, xmm2			; AES: last round: the other text
-    movq        xmm2, rsi			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm2, xmm1			; AES: r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm2, xmm14			; AES: zero-padded
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm2, rsi                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm14                         ; AES: zero-padded
     mov         rcx, rsi
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [rbp], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, rsi
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [rbp], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, rsi
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rbp], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rsi, 0x01			; AES
+    and         rsi, 0x01                           ; AES
     cmp         rsi, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rbp], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail
-    movdqu      xmm10, [r10 + 32]		; C3·H^2: C, bytes as in memory
-    pshufb      xmm10, xmm0			; C3·H^2: C
-    pshufd      xmm8, xmm10, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm8, xmm10			; C3·H^2: A0 + A1
+    movdqu      xmm10, [r10 + 32]                   ; C3·H^2: C, bytes as in memory
+    pshufb      xmm10, xmm0                         ; C3·H^2: C
+    pshufd      xmm8, xmm10, 0x4e                   ; C3·H^2: (A1, A0)
+    pxor        xmm8, xmm10                         ; C3·H^2: A0 + A1
     movdqa      xmm9, xmm10
-    pclmulqdq   xmm9, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    pclmulqdq   xmm10, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pclmulqdq   xmm8, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm3, [r10 + 48]		; C4·H^1: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C4·H^1: C
-    pshufd      xmm4, xmm3, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm4, xmm3			; C4·H^1: A0 + A1
+    pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
+    pclmulqdq   xmm10, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    movdqu      xmm3, [r10 + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C4·H^1: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm4, xmm3                          ; C4·H^1: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pclmulqdq   xmm3, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm6, [r10 + 16]		; C2·H^3: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C2·H^3: C
-    pshufd      xmm7, xmm6, 0x4e		; C2·H^3: (A1, A0)
-    pxor        xmm7, xmm6			; C2·H^3: A0 + A1
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm6, [r10 + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C2·H^3: C
+    pshufd      xmm7, xmm6, 0x4e                    ; C2·H^3: (A1, A0)
+    pxor        xmm7, xmm6                          ; C2·H^3: A0 + A1
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    pclmulqdq   xmm6, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    pclmulqdq   xmm7, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm9, xmm1			; C2·H^3: HI += it
-    pxor        xmm10, xmm3			; C2·H^3: LO += it
-    pxor        xmm8, xmm4			; C2·H^3: MI += it
-    movdqu      xmm1, [r10]			; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C1·H^4: C
-    pxor        xmm1, xmm15			; C1·H^4: A = X + C
-    pshufd      xmm4, xmm1, 0x4e		; C1·H^4: (A1, A0)
-    pxor        xmm4, xmm1			; C1·H^4: A0 + A1
+    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    pclmulqdq   xmm7, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    pxor        xmm9, xmm1                          ; C2·H^3: HI += it
+    pxor        xmm10, xmm3                         ; C2·H^3: LO += it
+    pxor        xmm8, xmm4                          ; C2·H^3: MI += it
+    movdqu      xmm1, [r10]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
+    pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
+    pshufd      xmm4, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm4, xmm1                          ; C1·H^4: A0 + A1
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi], 0x11		; C1·H^4: A1·B1
-    pclmulqdq   xmm1, [rdi], 0x00		; C1·H^4: A0·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm9, xmm5			; C1·H^4: HI += it
-    pxor        xmm10, xmm6			; C1·H^4: LO += it
-    pxor        xmm8, xmm7			; C1·H^4: MI += it
-    pxor        xmm9, xmm3			; C1·H^4: HI += it
-    pxor        xmm10, xmm1			; C1·H^4: LO += it
-    pxor        xmm8, xmm4			; C1·H^4: MI += it
-    pxor        xmm8, xmm10			; reduce: MI += LO
-    pxor        xmm8, xmm9			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^4: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    pxor        xmm9, xmm5                          ; C1·H^4: HI += it
+    pxor        xmm10, xmm6                         ; C1·H^4: LO += it
+    pxor        xmm8, xmm7                          ; C1·H^4: MI += it
+    pxor        xmm9, xmm3                          ; C1·H^4: HI += it
+    pxor        xmm10, xmm1                         ; C1·H^4: LO += it
+    pxor        xmm8, xmm4                          ; C1·H^4: MI += it
+    pxor        xmm8, xmm10                         ; reduce: MI += LO
+    pxor        xmm8, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm8
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm9, xmm1			; reduce: HI += MI1
-    pslldq      xmm8, 0x08			; reduce: MI0·x^64
-    pxor        xmm10, xmm8			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm9, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm8, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm10, xmm8                         ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm10
-    psllq       xmm3, 0x3f			; reduce
+    psllq       xmm3, 0x3f                          ; reduce
     movdqa      xmm1, xmm10
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm3, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce
     movdqa      xmm1, xmm10
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm3, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm3, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm3
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm10, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm3, 0x08			; reduce: out1
-    pxor        xmm9, xmm3			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm10, xmm1                         ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm9, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm10
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm10			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm10                        ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm10
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm10, 0x07			; reduce
-    pxor        xmm15, xmm10			; reduce:   + LO >> 7
-    pxor        xmm15, xmm9			; reduce: RES
-    add         r10, 0x40			; reduce
-    sub         r11, 0x40			; reduce
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm10, 0x07                         ; reduce
+    pxor        xmm15, xmm10                        ; reduce:   + LO >> 7
+    pxor        xmm15, xmm9                         ; reduce: RES
+    add         r10, 0x40                           ; reduce
+    sub         r11, 0x40                           ; reduce
 .tail:
     cmp         r11, 0x00
-    je          .tag				; reduce
-    lea         rcx, [r11 + 15]			; reduce
-    and         rcx, -16			; reduce
-    lea         rdx, [rdi + 64]			; reduce
-    sub         rdx, rcx			; reduce: H^m
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 64]                     ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
     cmp         r11, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm7, xmm7			; reduce
-    pxor        xmm5, xmm5			; reduce
-    pxor        xmm6, xmm6			; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm7, xmm7                          ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm7, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm15			; C·H^m: A = X + C
-    pshufd      xmm5, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm5, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdx], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rdx], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm5, [rdx + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rdx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm3, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C·H^i: C
-    pshufd      xmm4, xmm3, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm4, xmm3			; C·H^i: A0 + A1
+    movdqu      xmm3, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rdx], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm4, [rdx + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm3			; C·H^i: LO += it
-    pxor        xmm5, xmm4			; C·H^i: MI += it
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rdx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rdx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm5, xmm4                          ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .tail_block
@@ -2571,105 +2571,105 @@ gcm128_sse_karatsuba_shiftxor_x4_seal:
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm2, xmm0			; C_last
-    pxor        xmm2, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm3, xmm2, 0x4e		; C·H: (A1, A0)
-    pxor        xmm3, xmm2			; C·H: A0 + A1
+    pshufb      xmm2, xmm0                          ; C_last
+    pxor        xmm2, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm2, [rdx], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm3, [rdx + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm5, xmm3			; C·H: MI += it
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm2, [rdx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rdx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm5, xmm3                          ; C·H: MI += it
 .tail_reduce:
-    pxor        xmm5, xmm7			; reduce: MI += LO
-    pxor        xmm5, xmm6			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm7
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm15, xmm7			; reduce:   + LO >> 7
-    pxor        xmm15, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm6                         ; reduce: RES
 .tag:
-    shl         r12, 0x03			; bits
+    shl         r12, 0x03                           ; bits
     movq        xmm2, r12
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm1, r8
-    punpcklqdq  xmm2, xmm1			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm2			; lengths: A = X + lengths
-    pshufd      xmm2, xmm15, 0x4e		; lengths: (A1, A0)
-    pxor        xmm2, xmm15			; lengths: A0 + A1
+    punpcklqdq  xmm2, xmm1                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm2                         ; lengths: A = X + lengths
+    pshufd      xmm2, xmm15, 0x4e                   ; lengths: (A1, A0)
+    pxor        xmm2, xmm15                         ; lengths: A0 + A1
     movdqa      xmm3, xmm15
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; lengths: A1·B1
-    pclmulqdq   xmm15, [rdi + 48], 0x00		; lengths: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; lengths: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm15			; lengths: MI += LO
-    pxor        xmm2, xmm3			; lengths: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; lengths: A1·B1
+    pclmulqdq   xmm15, [rdi + 48], 0x00             ; lengths: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; lengths: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm15                         ; lengths: MI += LO
+    pxor        xmm2, xmm3                          ; lengths: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; lengths: MI1
-    pxor        xmm3, xmm1			; lengths: HI += MI1
-    pslldq      xmm2, 0x08			; lengths: MI0·x^64
-    pxor        xmm15, xmm2			; lengths: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; lengths: MI1
+    pxor        xmm3, xmm1                          ; lengths: HI += MI1
+    pslldq      xmm2, 0x08                          ; lengths: MI0·x^64
+    pxor        xmm15, xmm2                         ; lengths: LO += MI0·x^64
     movdqa      xmm2, xmm15
-    psllq       xmm2, 0x3f			; lengths
+    psllq       xmm2, 0x3f                          ; lengths
     movdqa      xmm1, xmm15
-    psllq       xmm1, 0x3e			; lengths
-    pxor        xmm2, xmm1			; lengths
+    psllq       xmm1, 0x3e                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths
     movdqa      xmm1, xmm15
-    psllq       xmm1, 0x39			; lengths
-    pxor        xmm2, xmm1			; lengths: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; lengths: out0·x^64
-    pxor        xmm15, xmm1			; lengths: LO += out0·x^64
-    psrldq      xmm2, 0x08			; lengths: out1
-    pxor        xmm3, xmm2			; lengths: HI += out1
+    pslldq      xmm1, 0x08                          ; lengths: out0·x^64
+    pxor        xmm15, xmm1                         ; lengths: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; lengths: out1
+    pxor        xmm3, xmm2                          ; lengths: HI += out1
     movdqa      xmm2, xmm15
-    psrlq       xmm2, 0x01			; lengths
-    pxor        xmm2, xmm15			; lengths: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; lengths
+    pxor        xmm2, xmm15                         ; lengths: LO + LO >> 1
     movdqa      xmm1, xmm15
-    psrlq       xmm1, 0x02			; lengths
-    pxor        xmm2, xmm1			; lengths:   + LO >> 2
-    psrlq       xmm15, 0x07			; lengths
-    pxor        xmm2, xmm15			; lengths:   + LO >> 7
-    pxor        xmm2, xmm3			; lengths: RES
-    pshufb      xmm2, xmm0			; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm2, xmm0			; the tag
-    movdqu      [rax], xmm2			; tag
+    psrlq       xmm1, 0x02                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths:   + LO >> 2
+    psrlq       xmm15, 0x07                         ; lengths
+    pxor        xmm2, xmm15                         ; lengths:   + LO >> 7
+    pxor        xmm2, xmm3                          ; lengths: RES
+    pshufb      xmm2, xmm0                          ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm2, xmm0                          ; the tag
+    movdqu      [rax], xmm2                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2681,26 +2681,26 @@ global gcm128_sse_karatsuba_shiftxor_x4_open:function (gcm128_sse_karatsuba_shif
 align 32
 gcm128_sse_karatsuba_shiftxor_x4_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r14, [rsp + 64]			; len, from the stack
-    mov         r13, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
-    mov         r10, [rsp + 88]			; tag_len, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r11, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
-    mov         r11, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, r11
     ja          .refused
     cmp         r10, 0x04
@@ -2709,300 +2709,300 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
-    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel gcm128_sse_karatsuba_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm14, [rsi]			; IV, bytes 0..7
-    movd        xmm1, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm14, xmm1			; IV
-    por         xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_first_number]	; IV || 1
+    movq        xmm14, [rsi]                        ; IV, bytes 0..7
+    movd        xmm1, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm14, xmm1                         ; IV
+    por         xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     pxor        xmm14, xmm14
     mov         rbp, rdx
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm1, [rsi]			; C, bytes as in memory
-    pshufb      xmm1, xmm0			; C
-    pxor        xmm14, xmm1			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C
+    pxor        xmm14, xmm1                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
-    add         rsi, 0x10			; the next block
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
+    add         rsi, 0x10                           ; the next block
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .iv_lengths
 .iv_short:
     pxor        xmm4, xmm4
     cmp         rbp, 0x08
     jb          .iv_under8
-    movq        xmm4, [rsi]			; bytes 0..7
-    movq        xmm2, [rsi + rbp - 8]		; the last 8 bytes
+    movq        xmm4, [rsi]                         ; bytes 0..7
+    movq        xmm2, [rsi + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm1, rbp
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .iv_under4
-    movd        xmm4, [rsi]			; bytes 0..3
-    movd        xmm2, [rsi + rbp - 4]		; the last 4 bytes
+    movd        xmm4, [rsi]                         ; bytes 0..3
+    movd        xmm2, [rsi + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbp
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rsi]		; byte 0
+    movzx       r11d, byte [rsi]                    ; byte 0
     movq        xmm4, r11
-    movzx       r11d, byte [rsi + rbx]		; byte r >> 1
+    movzx       r11d, byte [rsi + rbx]              ; byte r >> 1
     movq        xmm1, r11
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbp, 0x01
-    movzx       esi, byte [rsi + rbp]		; byte r - 1
+    movzx       esi, byte [rsi + rbp]               ; byte r - 1
     movq        xmm3, rsi
     shl         rbp, 0x03
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm14, xmm4			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm14, xmm4                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm1, rdx
-    pxor        xmm14, xmm1			; (X + C)·H
-    pshufd      xmm2, xmm14, 0x4e		; (X + C)·H: (A1, A0)
-    pxor        xmm2, xmm14			; (X + C)·H: A0 + A1
+    pxor        xmm14, xmm1                         ; (X + C)·H
+    pshufd      xmm2, xmm14, 0x4e                   ; (X + C)·H: (A1, A0)
+    pxor        xmm2, xmm14                         ; (X + C)·H: A0 + A1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; (X + C)·H: A1·B1
-    pclmulqdq   xmm14, [rdi + 48], 0x00		; (X + C)·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; (X + C)·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm14			; (X + C)·H: MI += LO
-    pxor        xmm2, xmm3			; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; (X + C)·H: A1·B1
+    pclmulqdq   xmm14, [rdi + 48], 0x00             ; (X + C)·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; (X + C)·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm14                         ; (X + C)·H: MI += LO
+    pxor        xmm2, xmm3                          ; (X + C)·H: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; (X + C)·H: MI1
-    pxor        xmm3, xmm1			; (X + C)·H: HI += MI1
-    pslldq      xmm2, 0x08			; (X + C)·H: MI0·x^64
-    pxor        xmm14, xmm2			; (X + C)·H: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; (X + C)·H: MI1
+    pxor        xmm3, xmm1                          ; (X + C)·H: HI += MI1
+    pslldq      xmm2, 0x08                          ; (X + C)·H: MI0·x^64
+    pxor        xmm14, xmm2                         ; (X + C)·H: LO += MI0·x^64
     movdqa      xmm2, xmm14
-    psllq       xmm2, 0x3f			; (X + C)·H
+    psllq       xmm2, 0x3f                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x3e			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H
+    psllq       xmm1, 0x3e                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H
     movdqa      xmm1, xmm14
-    psllq       xmm1, 0x39			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; (X + C)·H: out0·x^64
-    pxor        xmm14, xmm1			; (X + C)·H: LO += out0·x^64
-    psrldq      xmm2, 0x08			; (X + C)·H: out1
-    pxor        xmm3, xmm2			; (X + C)·H: HI += out1
+    pslldq      xmm1, 0x08                          ; (X + C)·H: out0·x^64
+    pxor        xmm14, xmm1                         ; (X + C)·H: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; (X + C)·H: out1
+    pxor        xmm3, xmm2                          ; (X + C)·H: HI += out1
     movdqa      xmm2, xmm14
-    psrlq       xmm2, 0x01			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H: LO + LO >> 1
     movdqa      xmm1, xmm14
-    psrlq       xmm1, 0x02			; (X + C)·H
-    pxor        xmm2, xmm1			; (X + C)·H:   + LO >> 2
-    psrlq       xmm14, 0x07			; (X + C)·H
-    pxor        xmm2, xmm14			; (X + C)·H:   + LO >> 7
-    pxor        xmm2, xmm3			; (X + C)·H: RES
-    movdqa      xmm14, xmm2			; (X + C)·H
-    pshufb      xmm14, xmm0			; J_0
+    psrlq       xmm1, 0x02                          ; (X + C)·H
+    pxor        xmm2, xmm1                          ; (X + C)·H:   + LO >> 2
+    psrlq       xmm14, 0x07                         ; (X + C)·H
+    pxor        xmm2, xmm14                         ; (X + C)·H:   + LO >> 7
+    pxor        xmm2, xmm3                          ; (X + C)·H: RES
+    movdqa      xmm14, xmm2                         ; (X + C)·H
+    pshufb      xmm14, xmm0                         ; J_0
 .iv_ready:
-    movdqu      xmm2, [rdi + 128]		; E_K(J_0): k_0
-    pxor        xmm2, xmm14			; E_K(J_0): + k_0
-    movdqu      xmm1, [rdi + 144]		; E_K(J_0): k_1
-    aesenc      xmm2, xmm1			; E_K(J_0): round 1
-    movdqu      xmm1, [rdi + 160]		; E_K(J_0): k_2
-    aesenc      xmm2, xmm1			; E_K(J_0): round 2
-    movdqu      xmm1, [rdi + 176]		; E_K(J_0): k_3
-    aesenc      xmm2, xmm1			; E_K(J_0): round 3
-    movdqu      xmm1, [rdi + 192]		; E_K(J_0): k_4
-    aesenc      xmm2, xmm1			; E_K(J_0): round 4
-    movdqu      xmm1, [rdi + 208]		; E_K(J_0): k_5
-    aesenc      xmm2, xmm1			; E_K(J_0): round 5
-    movdqu      xmm1, [rdi + 224]		; E_K(J_0): k_6
-    aesenc      xmm2, xmm1			; E_K(J_0): round 6
-    movdqu      xmm1, [rdi + 240]		; E_K(J_0): k_7
-    aesenc      xmm2, xmm1			; E_K(J_0): round 7
-    movdqu      xmm1, [rdi + 256]		; E_K(J_0): k_8
-    aesenc      xmm2, xmm1			; E_K(J_0): round 8
-    movdqu      xmm1, [rdi + 272]		; E_K(J_0): k_9
-    aesenc      xmm2, xmm1			; E_K(J_0): round 9
-    movdqu      xmm1, [rdi + 288]		; E_K(J_0): k_10
-    aesenclast  xmm2, xmm1			; E_K(J_0): last round
-    movdqu      [rsp], xmm2			; E_K(J_0), put aside
-    pshufb      xmm14, xmm0			; counter, last word first
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; the next counter
+    movdqu      xmm2, [rdi + 128]                   ; E_K(J_0): k_0
+    pxor        xmm2, xmm14                         ; E_K(J_0): + k_0
+    movdqu      xmm1, [rdi + 144]                   ; E_K(J_0): k_1
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 1
+    movdqu      xmm1, [rdi + 160]                   ; E_K(J_0): k_2
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 2
+    movdqu      xmm1, [rdi + 176]                   ; E_K(J_0): k_3
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 3
+    movdqu      xmm1, [rdi + 192]                   ; E_K(J_0): k_4
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 4
+    movdqu      xmm1, [rdi + 208]                   ; E_K(J_0): k_5
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 5
+    movdqu      xmm1, [rdi + 224]                   ; E_K(J_0): k_6
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 6
+    movdqu      xmm1, [rdi + 240]                   ; E_K(J_0): k_7
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 7
+    movdqu      xmm1, [rdi + 256]                   ; E_K(J_0): k_8
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 8
+    movdqu      xmm1, [rdi + 272]                   ; E_K(J_0): k_9
+    aesenc      xmm2, xmm1                          ; E_K(J_0): round 9
+    movdqu      xmm1, [rdi + 288]                   ; E_K(J_0): k_10
+    aesenclast  xmm2, xmm1                          ; E_K(J_0): last round
+    movdqu      [rsp], xmm2                         ; E_K(J_0), put aside
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; the next counter
     pxor        xmm15, xmm15
     mov         rbx, r8
     cmp         rbx, 0x40
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    movdqu      xmm9, [rcx + 32]		; C3·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C3·H^2: C
-    pshufd      xmm7, xmm9, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm7, xmm9			; C3·H^2: A0 + A1
+    movdqu      xmm9, [rcx + 32]                    ; C3·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C3·H^2: C
+    pshufd      xmm7, xmm9, 0x4e                    ; C3·H^2: (A1, A0)
+    pxor        xmm7, xmm9                          ; C3·H^2: A0 + A1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 32], 0x11		; C3·H^2: A1·B1
-    pclmulqdq   xmm9, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pclmulqdq   xmm7, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rcx + 48]		; C4·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C4·H^1: C
-    pshufd      xmm3, xmm2, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm3, xmm2			; C4·H^1: A0 + A1
+    pclmulqdq   xmm8, [rdi + 32], 0x11              ; C3·H^2: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x00              ; C3·H^2: A0·B0
+    pclmulqdq   xmm7, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    movdqu      xmm2, [rcx + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C4·H^1: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm3, xmm2                          ; C4·H^1: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pclmulqdq   xmm2, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    pclmulqdq   xmm3, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm5, [rcx + 16]		; C2·H^3: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C2·H^3: C
-    pshufd      xmm6, xmm5, 0x4e		; C2·H^3: (A1, A0)
-    pxor        xmm6, xmm5			; C2·H^3: A0 + A1
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    pclmulqdq   xmm3, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm5, [rcx + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^3: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C2·H^3: (A1, A0)
+    pxor        xmm6, xmm5                          ; C2·H^3: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    pclmulqdq   xmm5, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    pclmulqdq   xmm6, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C2·H^3: HI += it
-    pxor        xmm9, xmm2			; C2·H^3: LO += it
-    pxor        xmm7, xmm3			; C2·H^3: MI += it
-    movdqu      xmm1, [rcx]			; C1·H^4: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C1·H^4: C
-    pxor        xmm1, xmm15			; C1·H^4: A = X + C
-    pshufd      xmm3, xmm1, 0x4e		; C1·H^4: (A1, A0)
-    pxor        xmm3, xmm1			; C1·H^4: A0 + A1
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    pclmulqdq   xmm5, [rdi + 16], 0x00              ; C2·H^3: A0·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C2·H^3: HI += it
+    pxor        xmm9, xmm2                          ; C2·H^3: LO += it
+    pxor        xmm7, xmm3                          ; C2·H^3: MI += it
+    movdqu      xmm1, [rcx]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^4: C
+    pxor        xmm1, xmm15                         ; C1·H^4: A = X + C
+    pshufd      xmm3, xmm1, 0x4e                    ; C1·H^4: (A1, A0)
+    pxor        xmm3, xmm1                          ; C1·H^4: A0 + A1
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi], 0x11		; C1·H^4: A1·B1
-    pclmulqdq   xmm1, [rdi], 0x00		; C1·H^4: A0·B0
-    pclmulqdq   xmm3, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C1·H^4: HI += it
-    pxor        xmm9, xmm5			; C1·H^4: LO += it
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    pxor        xmm8, xmm2			; C1·H^4: HI += it
-    pxor        xmm9, xmm1			; C1·H^4: LO += it
-    pxor        xmm7, xmm3			; C1·H^4: MI += it
-    pxor        xmm7, xmm9			; reduce: MI += LO
-    pxor        xmm7, xmm8			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^4: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x00                   ; C1·H^4: A0·B0
+    pclmulqdq   xmm3, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C1·H^4: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^4: LO += it
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    pxor        xmm8, xmm2                          ; C1·H^4: HI += it
+    pxor        xmm9, xmm1                          ; C1·H^4: LO += it
+    pxor        xmm7, xmm3                          ; C1·H^4: MI += it
+    pxor        xmm7, xmm9                          ; reduce: MI += LO
+    pxor        xmm7, xmm8                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm7
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm8, xmm1			; reduce: HI += MI1
-    pslldq      xmm7, 0x08			; reduce: MI0·x^64
-    pxor        xmm9, xmm7			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm8, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm9, xmm7                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm9
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm9, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm8, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm9, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm8, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm9
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm9			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm9                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm9
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm9, 0x07			; reduce
-    pxor        xmm15, xmm9			; reduce:   + LO >> 7
-    pxor        xmm15, xmm8			; reduce: RES
-    add         rcx, 0x40			; next group
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm9, 0x07                          ; reduce
+    pxor        xmm15, xmm9                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm8                         ; reduce: RES
+    add         rcx, 0x40                           ; next group
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jae         .aad_group
@@ -3013,7 +3013,7 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     lea         rsi, [rbx + 15]
     and         rsi, -16
     lea         rdx, [rdi + 64]
-    sub         rdx, rsi			; H^m
+    sub         rdx, rsi                            ; H^m
     cmp         rbx, 0x10
     jae         .aad_first
     pxor        xmm7, xmm7
@@ -3021,36 +3021,36 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     pxor        xmm6, xmm6
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm7, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm15			; C·H^m: A = X + C
-    pshufd      xmm5, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm5, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdx], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rdx], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm5, [rdx + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rdx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm2, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
-    pshufd      xmm3, xmm2, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm3, xmm2			; C·H^i: A0 + A1
+    movdqu      xmm2, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rdx], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rdx + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm5, xmm3			; C·H^i: MI += it
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm5, xmm3                          ; C·H^i: MI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_block
@@ -3059,252 +3059,252 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     je          .aad_reduce
 .aad_rest:
     pxor        xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .aad_under8
-    movq        xmm4, [rcx]			; bytes 0..7
-    movq        xmm2, [rcx + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rcx]                         ; bytes 0..7
+    movq        xmm2, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    movd        xmm4, [rcx]			; bytes 0..3
-    movd        xmm2, [rcx + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rcx]                         ; bytes 0..3
+    movd        xmm2, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       esi, byte [rcx]			; byte 0
+    movzx       esi, byte [rcx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rcx + r11]		; byte r >> 1
+    movzx       esi, byte [rcx + r11]               ; byte r >> 1
     movq        xmm1, rsi
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm3, rcx
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e		; C·H: (A1, A0)
-    pxor        xmm2, xmm4			; C·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm4, [rdx], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm2, [rdx + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm4			; C·H: LO += it
-    pxor        xmm5, xmm2			; C·H: MI += it
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm4                          ; C·H: LO += it
+    pxor        xmm5, xmm2                          ; C·H: MI += it
 .aad_reduce:
-    pxor        xmm5, xmm7			; reduce: MI += LO
-    pxor        xmm5, xmm6			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm15, xmm7
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm15, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm15, xmm7			; reduce:   + LO >> 7
-    pxor        xmm15, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm15, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm15, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm6                         ; reduce: RES
 .aad_done:
     mov         r12, r14
     mov         rbp, r13
-    movdqu      xmm1, [rdi + 128]		; k_0
+    movdqu      xmm1, [rdi + 128]                   ; k_0
     cmp         r14, 0x00
     je          .tag
     cmp         r12, 0x40
     jb          .rest
 .groups:
-    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; blocks_2
-    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]	; blocks_3
+    movdqa      xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; blocks_2
+    movdqa      xmm3, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_3]  ; blocks_3
 .group:
     movdqa      xmm8, xmm14
-    pshufb      xmm8, xmm0			; AES: counter block
-    movdqu      xmm12, [r9 + 32]		; C3·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; AES: counter block
+    movdqu      xmm12, [r9 + 32]                    ; C3·H^2: C, bytes as in memory
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm12, xmm0			; C3·H^2: C
-    pshufb      xmm10, xmm0			; AES: counter block
-    movdqu      xmm5, [r9 + 48]			; C4·H^1: C, bytes as in memory
+    paddd       xmm10, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm12, xmm0                         ; C3·H^2: C
+    pshufb      xmm10, xmm0                         ; AES: counter block
+    movdqu      xmm5, [r9 + 48]                     ; C4·H^1: C, bytes as in memory
     movdqa      xmm11, xmm14
-    paddd       xmm11, xmm2			; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; C4·H^1: C
-    pshufb      xmm11, xmm0			; AES: counter block
+    paddd       xmm11, xmm2                         ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
+    pshufb      xmm11, xmm0                         ; AES: counter block
     movdqa      xmm9, xmm12
-    pclmulqdq   xmm9, [rdi + 32], 0x11		; C3·H^2: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x11              ; C3·H^2: A1·B1
     movdqa      xmm13, xmm14
-    paddd       xmm13, xmm3			; AES: 3 blocks ahead
+    paddd       xmm13, xmm3                         ; AES: 3 blocks ahead
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; C4·H^1: A1·B1
-    pshufb      xmm13, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]	; AES: the next counters
-    pxor        xmm9, xmm4			; C2·H^3: HI += it
-    pshufd      xmm7, xmm12, 0x4e		; C3·H^2: (A1, A0)
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm7, xmm12			; C3·H^2: A0 + A1
-    pxor        xmm10, xmm1			; AES: + k_0
-    pclmulqdq   xmm12, [rdi + 32], 0x00		; C3·H^2: A0·B0
-    pxor        xmm11, xmm1			; AES: + k_0
-    pshufd      xmm6, xmm5, 0x4e		; C4·H^1: (A1, A0)
-    pxor        xmm13, xmm1			; AES: + k_0
-    pxor        xmm6, xmm5			; C4·H^1: A0 + A1
-    movdqu      xmm4, [rdi + 144]		; AES: k_1
-    aesenc      xmm8, xmm4			; AES: round 1
-    pclmulqdq   xmm5, [rdi + 48], 0x00		; C4·H^1: A0·B0
-    aesenc      xmm10, xmm4			; AES: round 1
-    pxor        xmm12, xmm5			; C2·H^3: LO += it
-    aesenc      xmm11, xmm4			; AES: round 1
-    pclmulqdq   xmm7, [rdi + 96], 0x00		; C3·H^2: (A0 + A1)·(B0 + B1)
-    aesenc      xmm13, xmm4			; AES: round 1
-    pclmulqdq   xmm6, [rdi + 112], 0x00		; C4·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm4, [rdi + 160]		; AES: k_2
-    pxor        xmm7, xmm6			; C2·H^3: MI += it
-    aesenc      xmm8, xmm4			; AES: round 2
-    movdqu      xmm5, [r9]			; C1·H^4: C, bytes as in memory
-    aesenc      xmm10, xmm4			; AES: round 2
-    aesenc      xmm11, xmm4			; AES: round 2
-    pshufb      xmm5, xmm0			; C1·H^4: C
-    aesenc      xmm13, xmm4			; AES: round 2
-    pxor        xmm5, xmm15			; C1·H^4: A = X + C
-    movdqu      xmm4, [rdi + 176]		; AES: k_3
-    movdqu      xmm15, [r9 + 16]		; C2·H^3: C, bytes as in memory
-    aesenc      xmm8, xmm4			; AES: round 3
-    pshufb      xmm15, xmm0			; C2·H^3: C
-    aesenc      xmm10, xmm4			; AES: round 3
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C4·H^1: A1·B1
+    pshufb      xmm13, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_4]  ; AES: the next counters
+    pxor        xmm9, xmm4                          ; C2·H^3: HI += it
+    pshufd      xmm7, xmm12, 0x4e                   ; C3·H^2: (A1, A0)
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm12                         ; C3·H^2: A0 + A1
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pclmulqdq   xmm12, [rdi + 32], 0x00             ; C3·H^2: A0·B0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    pshufd      xmm6, xmm5, 0x4e                    ; C4·H^1: (A1, A0)
+    pxor        xmm13, xmm1                         ; AES: + k_0
+    pxor        xmm6, xmm5                          ; C4·H^1: A0 + A1
+    movdqu      xmm4, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm8, xmm4                          ; AES: round 1
+    pclmulqdq   xmm5, [rdi + 48], 0x00              ; C4·H^1: A0·B0
+    aesenc      xmm10, xmm4                         ; AES: round 1
+    pxor        xmm12, xmm5                         ; C2·H^3: LO += it
+    aesenc      xmm11, xmm4                         ; AES: round 1
+    pclmulqdq   xmm7, [rdi + 96], 0x00              ; C3·H^2: (A0 + A1)·(B0 + B1)
+    aesenc      xmm13, xmm4                         ; AES: round 1
+    pclmulqdq   xmm6, [rdi + 112], 0x00             ; C4·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm4, [rdi + 160]                   ; AES: k_2
+    pxor        xmm7, xmm6                          ; C2·H^3: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 2
+    movdqu      xmm5, [r9]                          ; C1·H^4: C, bytes as in memory
+    aesenc      xmm10, xmm4                         ; AES: round 2
+    aesenc      xmm11, xmm4                         ; AES: round 2
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
+    aesenc      xmm13, xmm4                         ; AES: round 2
+    pxor        xmm5, xmm15                         ; C1·H^4: A = X + C
+    movdqu      xmm4, [rdi + 176]                   ; AES: k_3
+    movdqu      xmm15, [r9 + 16]                    ; C2·H^3: C, bytes as in memory
+    aesenc      xmm8, xmm4                          ; AES: round 3
+    pshufb      xmm15, xmm0                         ; C2·H^3: C
+    aesenc      xmm10, xmm4                         ; AES: round 3
     movdqa      xmm6, xmm15
-    pclmulqdq   xmm6, [rdi + 16], 0x11		; C2·H^3: A1·B1
-    aesenc      xmm11, xmm4			; AES: round 3
-    pxor        xmm9, xmm6			; C1·H^4: HI += it
-    aesenc      xmm13, xmm4			; AES: round 3
-    movdqu      xmm4, [rdi + 192]		; AES: k_4
-    pshufd      xmm6, xmm15, 0x4e		; C2·H^3: (A1, A0)
-    aesenc      xmm8, xmm4			; AES: round 4
-    pxor        xmm6, xmm15			; C2·H^3: A0 + A1
-    aesenc      xmm10, xmm4			; AES: round 4
-    pclmulqdq   xmm15, [rdi + 16], 0x00		; C2·H^3: A0·B0
-    aesenc      xmm11, xmm4			; AES: round 4
-    pxor        xmm12, xmm15			; C1·H^4: LO += it
-    aesenc      xmm13, xmm4			; AES: round 4
-    pclmulqdq   xmm6, [rdi + 80], 0x00		; C2·H^3: (A0 + A1)·(B0 + B1)
-    movdqu      xmm4, [rdi + 208]		; AES: k_5
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    aesenc      xmm8, xmm4			; AES: round 5
+    pclmulqdq   xmm6, [rdi + 16], 0x11              ; C2·H^3: A1·B1
+    aesenc      xmm11, xmm4                         ; AES: round 3
+    pxor        xmm9, xmm6                          ; C1·H^4: HI += it
+    aesenc      xmm13, xmm4                         ; AES: round 3
+    movdqu      xmm4, [rdi + 192]                   ; AES: k_4
+    pshufd      xmm6, xmm15, 0x4e                   ; C2·H^3: (A1, A0)
+    aesenc      xmm8, xmm4                          ; AES: round 4
+    pxor        xmm6, xmm15                         ; C2·H^3: A0 + A1
+    aesenc      xmm10, xmm4                         ; AES: round 4
+    pclmulqdq   xmm15, [rdi + 16], 0x00             ; C2·H^3: A0·B0
+    aesenc      xmm11, xmm4                         ; AES: round 4
+    pxor        xmm12, xmm15                        ; C1·H^4: LO += it
+    aesenc      xmm13, xmm4                         ; AES: round 4
+    pclmulqdq   xmm6, [rdi + 80], 0x00              ; C2·H^3: (A0 + A1)·(B0 + B1)
+    movdqu      xmm4, [rdi + 208]                   ; AES: k_5
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 5
     movdqa      xmm6, xmm5
-    pclmulqdq   xmm6, [rdi], 0x11		; C1·H^4: A1·B1
-    aesenc      xmm10, xmm4			; AES: round 5
-    aesenc      xmm11, xmm4			; AES: round 5
-    pxor        xmm9, xmm6			; C1·H^4: HI += it
-    aesenc      xmm13, xmm4			; AES: round 5
-    pshufd      xmm6, xmm5, 0x4e		; C1·H^4: (A1, A0)
-    movdqu      xmm4, [rdi + 224]		; AES: k_6
-    pxor        xmm6, xmm5			; C1·H^4: A0 + A1
-    aesenc      xmm8, xmm4			; AES: round 6
-    pclmulqdq   xmm5, [rdi], 0x00		; C1·H^4: A0·B0
-    aesenc      xmm10, xmm4			; AES: round 6
-    pxor        xmm12, xmm5			; C1·H^4: LO += it
-    aesenc      xmm11, xmm4			; AES: round 6
-    pclmulqdq   xmm6, [rdi + 64], 0x00		; C1·H^4: (A0 + A1)·(B0 + B1)
-    aesenc      xmm13, xmm4			; AES: round 6
-    movdqu      xmm4, [rdi + 240]		; AES: k_7
-    pxor        xmm7, xmm6			; C1·H^4: MI += it
-    aesenc      xmm8, xmm4			; AES: round 7
-    pxor        xmm7, xmm12			; reduce: MI += LO
-    aesenc      xmm10, xmm4			; AES: round 7
-    pxor        xmm7, xmm9			; reduce: MI += HI: Σ A0·B1 + A1·B0
-    aesenc      xmm11, xmm4			; AES: round 7
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C1·H^4: A1·B1
+    aesenc      xmm10, xmm4                         ; AES: round 5
+    aesenc      xmm11, xmm4                         ; AES: round 5
+    pxor        xmm9, xmm6                          ; C1·H^4: HI += it
+    aesenc      xmm13, xmm4                         ; AES: round 5
+    pshufd      xmm6, xmm5, 0x4e                    ; C1·H^4: (A1, A0)
+    movdqu      xmm4, [rdi + 224]                   ; AES: k_6
+    pxor        xmm6, xmm5                          ; C1·H^4: A0 + A1
+    aesenc      xmm8, xmm4                          ; AES: round 6
+    pclmulqdq   xmm5, [rdi], 0x00                   ; C1·H^4: A0·B0
+    aesenc      xmm10, xmm4                         ; AES: round 6
+    pxor        xmm12, xmm5                         ; C1·H^4: LO += it
+    aesenc      xmm11, xmm4                         ; AES: round 6
+    pclmulqdq   xmm6, [rdi + 64], 0x00              ; C1·H^4: (A0 + A1)·(B0 + B1)
+    aesenc      xmm13, xmm4                         ; AES: round 6
+    movdqu      xmm4, [rdi + 240]                   ; AES: k_7
+    pxor        xmm7, xmm6                          ; C1·H^4: MI += it
+    aesenc      xmm8, xmm4                          ; AES: round 7
+    pxor        xmm7, xmm12                         ; reduce: MI += LO
+    aesenc      xmm10, xmm4                         ; AES: round 7
+    pxor        xmm7, xmm9                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    aesenc      xmm11, xmm4                         ; AES: round 7
     movdqa      xmm5, xmm7
-    psrldq      xmm5, 0x08			; reduce: MI1
-    aesenc      xmm13, xmm4			; AES: round 7
-    pxor        xmm9, xmm5			; reduce: HI += MI1
-    movdqu      xmm4, [rdi + 256]		; AES: k_8
-    pslldq      xmm7, 0x08			; reduce: MI0·x^64
-    aesenc      xmm8, xmm4			; AES: round 8
-    aesenc      xmm10, xmm4			; AES: round 8
-    pxor        xmm12, xmm7			; reduce: LO += MI0·x^64
-    aesenc      xmm11, xmm4			; AES: round 8
+    psrldq      xmm5, 0x08                          ; reduce: MI1
+    aesenc      xmm13, xmm4                         ; AES: round 7
+    pxor        xmm9, xmm5                          ; reduce: HI += MI1
+    movdqu      xmm4, [rdi + 256]                   ; AES: k_8
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    aesenc      xmm8, xmm4                          ; AES: round 8
+    aesenc      xmm10, xmm4                         ; AES: round 8
+    pxor        xmm12, xmm7                         ; reduce: LO += MI0·x^64
+    aesenc      xmm11, xmm4                         ; AES: round 8
     movdqa      xmm5, xmm12
-    psllq       xmm5, 0x3f			; reduce
-    aesenc      xmm13, xmm4			; AES: round 8
+    psllq       xmm5, 0x3f                          ; reduce
+    aesenc      xmm13, xmm4                         ; AES: round 8
     movdqa      xmm4, xmm12
-    psllq       xmm4, 0x3e			; reduce
-    movdqu      xmm6, [rdi + 272]		; AES: k_9
-    pxor        xmm5, xmm4			; reduce
-    aesenc      xmm8, xmm6			; AES: round 9
+    psllq       xmm4, 0x3e                          ; reduce
+    movdqu      xmm6, [rdi + 272]                   ; AES: k_9
+    pxor        xmm5, xmm4                          ; reduce
+    aesenc      xmm8, xmm6                          ; AES: round 9
     movdqa      xmm4, xmm12
-    psllq       xmm4, 0x39			; reduce
-    aesenc      xmm10, xmm6			; AES: round 9
-    pxor        xmm5, xmm4			; reduce: bits that leave each half of LO
-    aesenc      xmm11, xmm6			; AES: round 9
-    aesenc      xmm13, xmm6			; AES: round 9
+    psllq       xmm4, 0x39                          ; reduce
+    aesenc      xmm10, xmm6                         ; AES: round 9
+    pxor        xmm5, xmm4                          ; reduce: bits that leave each half of LO
+    aesenc      xmm11, xmm6                         ; AES: round 9
+    aesenc      xmm13, xmm6                         ; AES: round 9
     movdqa      xmm6, xmm5
-    pslldq      xmm6, 0x08			; reduce: out0·x^64
-    movdqu      xmm4, [rdi + 288]		; AES: k_10
-    pxor        xmm12, xmm6			; reduce: LO += out0·x^64
+    pslldq      xmm6, 0x08                          ; reduce: out0·x^64
+    movdqu      xmm4, [rdi + 288]                   ; AES: k_10
+    pxor        xmm12, xmm6                         ; reduce: LO += out0·x^64
     movdqu      xmm6, [r9]
-    pxor        xmm6, xmm4			; AES: k_Nr + text
-    psrldq      xmm5, 0x08			; reduce: out1
-    aesenclast  xmm8, xmm6			; AES: last round: the other text
-    pxor        xmm9, xmm5			; reduce: HI += out1
-    movdqu      [rbp], xmm8			; AES: written
+    pxor        xmm6, xmm4                          ; AES: k_Nr + text
+    psrldq      xmm5, 0x08                          ; reduce: out1
+    aesenclast  xmm8, xmm6                          ; AES: last round: the other text
+    pxor        xmm9, xmm5                          ; reduce: HI += out1
+    movdqu      [rbp], xmm8                         ; AES: written
     movdqa      xmm15, xmm12
-    psrlq       xmm15, 0x01			; reduce
+    psrlq       xmm15, 0x01                         ; reduce
     movdqu      xmm5, [r9 + 16]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm12			; reduce: LO + LO >> 1
-    aesenclast  xmm10, xmm5			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm10		; AES: written
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm12                        ; reduce: LO + LO >> 1
+    aesenclast  xmm10, xmm5                         ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm10                   ; AES: written
     movdqa      xmm5, xmm12
-    psrlq       xmm5, 0x02			; reduce
+    psrlq       xmm5, 0x02                          ; reduce
     movdqu      xmm6, [r9 + 32]
-    pxor        xmm6, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm5			; reduce:   + LO >> 2
-    aesenclast  xmm11, xmm6			; AES: last round: the other text
-    psrlq       xmm12, 0x07			; reduce
-    movdqu      [rbp + 32], xmm11		; AES: written
-    pxor        xmm15, xmm12			; reduce:   + LO >> 7
+    pxor        xmm6, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm5                         ; reduce:   + LO >> 2
+    aesenclast  xmm11, xmm6                         ; AES: last round: the other text
+    psrlq       xmm12, 0x07                         ; reduce
+    movdqu      [rbp + 32], xmm11                   ; AES: written
+    pxor        xmm15, xmm12                        ; reduce:   + LO >> 7
     movdqu      xmm5, [r9 + 48]
-    pxor        xmm5, xmm4			; AES: k_Nr + text
-    pxor        xmm15, xmm9			; reduce: RES
-    aesenclast  xmm13, xmm5			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm13		; AES: written
-    add         r9, 0x40			; next group
+    pxor        xmm5, xmm4                          ; AES: k_Nr + text
+    pxor        xmm15, xmm9                         ; reduce: RES
+    aesenclast  xmm13, xmm5                         ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm13                   ; AES: written
+    add         r9, 0x40                            ; next group
     add         rbp, 0x40
     sub         r12, 0x40
     cmp         r12, 0x40
@@ -3318,7 +3318,7 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     lea         rsi, [rbx + 15]
     and         rsi, -16
     lea         rcx, [rdi + 64]
-    sub         rcx, rsi			; H^m
+    sub         rcx, rsi                            ; H^m
     cmp         rbx, 0x10
     jae         .tail_first
     pxor        xmm8, xmm8
@@ -3326,183 +3326,183 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     pxor        xmm7, xmm7
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm8, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C·H^m: C
-    pxor        xmm8, xmm15			; C·H^m: A = X + C
-    pshufd      xmm6, xmm8, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm6, xmm8			; C·H^m: A0 + A1
+    movdqu      xmm8, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C·H^m: C
+    pxor        xmm8, xmm15                         ; C·H^m: A = X + C
+    pshufd      xmm6, xmm8, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm8                          ; C·H^m: A0 + A1
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rcx], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm8, [rcx], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm6, [rcx + 64], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm7, [rcx], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm8, [rcx], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rcx + 64], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm3, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C·H^i: C
-    pshufd      xmm4, xmm3, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm4, xmm3			; C·H^i: A0 + A1
+    movdqu      xmm3, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C·H^i: C
+    pshufd      xmm4, xmm3, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm4, xmm3                          ; C·H^i: A0 + A1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rcx], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm3, [rcx], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm4, [rcx + 64], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2			; C·H^i: HI += it
-    pxor        xmm8, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: MI += it
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm3, [rcx], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm4, [rcx + 64], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H^i: HI += it
+    pxor        xmm8, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: MI += it
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
 .tail_after_block:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     pxor        xmm5, xmm5
     cmp         rbx, 0x08
     jb          .tail_under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + rbx - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm2, rbx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .tail_under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + rbx - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       esi, byte [rdx]			; byte 0
+    movzx       esi, byte [rdx]                     ; byte 0
     movq        xmm5, rsi
-    movzx       esi, byte [rdx + r11]		; byte r >> 1
+    movzx       esi, byte [rdx + r11]               ; byte r >> 1
     movq        xmm2, rsi
-    mov         esi, 0x00			; no byte stays
+    mov         esi, 0x00                           ; no byte stays
     shl         r11, 0x03
     movq        xmm3, r11
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         rbx, 0x01
-    movzx       edx, byte [rdx + rbx]		; byte r - 1
+    movzx       edx, byte [rdx + rbx]               ; byte r - 1
     movq        xmm4, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rbx, 0x03
     movq        xmm3, rbx
-    psllq       xmm4, xmm3			; into place
-    mov         esi, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         esi, 0x00                           ; no byte stays
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm15			; C·H: A = X + C; X counts once
-    pshufd      xmm3, xmm5, 0x4e		; C·H: (A1, A0)
-    pxor        xmm3, xmm5			; C·H: A0 + A1
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm15                         ; C·H: A = X + C; X counts once
+    pshufd      xmm3, xmm5, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm3, xmm5                          ; C·H: A0 + A1
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rcx], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm5, [rcx], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm3, [rcx + 64], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm7, xmm2			; C·H: HI += it
-    pxor        xmm8, xmm5			; C·H: LO += it
-    pxor        xmm6, xmm3			; C·H: MI += it
+    pclmulqdq   xmm2, [rcx], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm5, [rcx], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm3, [rcx + 64], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm8, xmm5                          ; C·H: LO += it
+    pxor        xmm6, xmm3                          ; C·H: MI += it
 .tail_reduce:
-    pxor        xmm6, xmm8			; reduce: MI += LO
-    pxor        xmm6, xmm7			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm6, xmm8                          ; reduce: MI += LO
+    pxor        xmm6, xmm7                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm6
-    psrldq      xmm2, 0x08			; reduce: MI1
-    pxor        xmm7, xmm2			; reduce: HI += MI1
-    pslldq      xmm6, 0x08			; reduce: MI0·x^64
-    pxor        xmm8, xmm6			; reduce: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm7, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm8, xmm6                          ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm8
-    psllq       xmm3, 0x3f			; reduce
+    psllq       xmm3, 0x3f                          ; reduce
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x3e			; reduce
-    pxor        xmm3, xmm2			; reduce
+    psllq       xmm2, 0x3e                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x39			; reduce
-    pxor        xmm3, xmm2			; reduce: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; reduce
+    pxor        xmm3, xmm2                          ; reduce: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; reduce: out0·x^64
-    pxor        xmm8, xmm2			; reduce: LO += out0·x^64
-    psrldq      xmm3, 0x08			; reduce: out1
-    pxor        xmm7, xmm3			; reduce: HI += out1
+    pslldq      xmm2, 0x08                          ; reduce: out0·x^64
+    pxor        xmm8, xmm2                          ; reduce: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; reduce: out1
+    pxor        xmm7, xmm3                          ; reduce: HI += out1
     movdqa      xmm15, xmm8
-    psrlq       xmm15, 0x01			; reduce
-    pxor        xmm15, xmm8			; reduce: LO + LO >> 1
+    psrlq       xmm15, 0x01                         ; reduce
+    pxor        xmm15, xmm8                         ; reduce: LO + LO >> 1
     movdqa      xmm2, xmm8
-    psrlq       xmm2, 0x02			; reduce
-    pxor        xmm15, xmm2			; reduce:   + LO >> 2
-    psrlq       xmm8, 0x07			; reduce
-    pxor        xmm15, xmm8			; reduce:   + LO >> 7
-    pxor        xmm15, xmm7			; reduce: RES
-    pxor        xmm2, xmm2			; reduce
+    psrlq       xmm2, 0x02                          ; reduce
+    pxor        xmm15, xmm2                         ; reduce:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; reduce
+    pxor        xmm15, xmm8                         ; reduce:   + LO >> 7
+    pxor        xmm15, xmm7                         ; reduce: RES
+    pxor        xmm2, xmm2                          ; reduce
     cmp         r12, 0x00
-    je          .written			; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x20
-    jb          .under_2			; reduce
+    jb          .under_2                            ; reduce
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]	; AES: the next counters
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    movdqu      xmm2, [rdi + 144]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    aesenc      xmm5, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 160]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    aesenc      xmm5, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 176]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    aesenc      xmm5, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 192]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    aesenc      xmm5, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 208]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    aesenc      xmm5, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 224]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    aesenc      xmm5, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 240]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    aesenc      xmm5, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 256]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    aesenc      xmm5, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 272]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
+    paddd       xmm5, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_blocks_2]  ; AES: the next counters
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    aesenc      xmm5, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    aesenc      xmm5, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    aesenc      xmm5, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
     movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [rbp], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [rbp], xmm4                         ; AES: written
     movdqu      xmm3, [r9 + 16]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm5, xmm3			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm5		; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm5                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         r12, 0x20
@@ -3510,237 +3510,237 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     cmp         r12, 0x10
     jb          .under_1
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]	; AES: the next counters
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm2, [rdi + 144]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 160]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 176]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 192]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 208]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 224]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 240]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 256]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 272]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm128_sse_karatsuba_shiftxor_x4_one]  ; AES: the next counters
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
     movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [rbp], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [rbp], xmm4                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         r12, 0x10
 .under_1:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .written
-    pshufb      xmm14, xmm0			; AES: counter block
-    pxor        xmm14, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 144]		; AES: k_1
-    aesenc      xmm14, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 160]		; AES: k_2
-    aesenc      xmm14, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 176]		; AES: k_3
-    aesenc      xmm14, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 192]		; AES: k_4
-    aesenc      xmm14, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 208]		; AES: k_5
-    aesenc      xmm14, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 224]		; AES: k_6
-    aesenc      xmm14, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 240]		; AES: k_7
-    aesenc      xmm14, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 256]		; AES: k_8
-    aesenc      xmm14, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 272]		; AES: k_9
-    aesenc      xmm14, xmm1			; AES: round 9
-    pxor        xmm1, xmm1			; AES
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 144]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 160]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 176]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 192]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 208]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 224]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 240]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 256]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 272]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    pxor        xmm1, xmm1                          ; AES
     cmp         r12, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [r9]			; AES: bytes 0..7
-    movq        xmm3, [r9 + r12 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm2, rcx			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [r9]			; AES: bytes 0..3
-    movd        xmm3, [r9 + r12 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, r12
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm1, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm2, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm3, rdx			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rcx, r12
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm4, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm3, rcx			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 288]		; AES: k_10
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm14, xmm2			; AES: last round: the other text
-    movq        xmm2, r12			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm2, xmm1			; AES: r in every byte
-    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm2, xmm14			; AES: zero-padded
+    movdqu      xmm2, [rdi + 288]                   ; AES: k_10
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm2, r12                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm2, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm2, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm2, xmm14                         ; AES: zero-padded
     mov         rcx, r12
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [rbp], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, r12
-    and         rcx, 0x04			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [rbp], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, r12
-    and         rcx, 0x02			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rbp], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r12, 0x01			; AES
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         r12, 0x01                           ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rbp], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
 .tag:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm2, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm1, r8
-    punpcklqdq  xmm2, xmm1			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm2			; lengths: A = X + lengths
-    pshufd      xmm2, xmm15, 0x4e		; lengths: (A1, A0)
-    pxor        xmm2, xmm15			; lengths: A0 + A1
+    punpcklqdq  xmm2, xmm1                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm2                         ; lengths: A = X + lengths
+    pshufd      xmm2, xmm15, 0x4e                   ; lengths: (A1, A0)
+    pxor        xmm2, xmm15                         ; lengths: A0 + A1
     movdqa      xmm3, xmm15
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; lengths: A1·B1
-    pclmulqdq   xmm15, [rdi + 48], 0x00		; lengths: A0·B0
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; lengths: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm15			; lengths: MI += LO
-    pxor        xmm2, xmm3			; lengths: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; lengths: A1·B1
+    pclmulqdq   xmm15, [rdi + 48], 0x00             ; lengths: A0·B0
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; lengths: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm15                         ; lengths: MI += LO
+    pxor        xmm2, xmm3                          ; lengths: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; lengths: MI1
-    pxor        xmm3, xmm1			; lengths: HI += MI1
-    pslldq      xmm2, 0x08			; lengths: MI0·x^64
-    pxor        xmm15, xmm2			; lengths: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; lengths: MI1
+    pxor        xmm3, xmm1                          ; lengths: HI += MI1
+    pslldq      xmm2, 0x08                          ; lengths: MI0·x^64
+    pxor        xmm15, xmm2                         ; lengths: LO += MI0·x^64
     movdqa      xmm2, xmm15
-    psllq       xmm2, 0x3f			; lengths
+    psllq       xmm2, 0x3f                          ; lengths
     movdqa      xmm1, xmm15
-    psllq       xmm1, 0x3e			; lengths
-    pxor        xmm2, xmm1			; lengths
+    psllq       xmm1, 0x3e                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths
     movdqa      xmm1, xmm15
-    psllq       xmm1, 0x39			; lengths
-    pxor        xmm2, xmm1			; lengths: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; lengths: out0·x^64
-    pxor        xmm15, xmm1			; lengths: LO += out0·x^64
-    psrldq      xmm2, 0x08			; lengths: out1
-    pxor        xmm3, xmm2			; lengths: HI += out1
+    pslldq      xmm1, 0x08                          ; lengths: out0·x^64
+    pxor        xmm15, xmm1                         ; lengths: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; lengths: out1
+    pxor        xmm3, xmm2                          ; lengths: HI += out1
     movdqa      xmm2, xmm15
-    psrlq       xmm2, 0x01			; lengths
-    pxor        xmm2, xmm15			; lengths: LO + LO >> 1
+    psrlq       xmm2, 0x01                          ; lengths
+    pxor        xmm2, xmm15                         ; lengths: LO + LO >> 1
     movdqa      xmm1, xmm15
-    psrlq       xmm1, 0x02			; lengths
-    pxor        xmm2, xmm1			; lengths:   + LO >> 2
-    psrlq       xmm15, 0x07			; lengths
-    pxor        xmm2, xmm15			; lengths:   + LO >> 7
-    pxor        xmm2, xmm3			; lengths: RES
-    pshufb      xmm2, xmm0			; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm2, xmm0			; the tag
+    psrlq       xmm1, 0x02                          ; lengths
+    pxor        xmm2, xmm1                          ; lengths:   + LO >> 2
+    psrlq       xmm15, 0x07                         ; lengths
+    pxor        xmm2, xmm15                         ; lengths:   + LO >> 7
+    pxor        xmm2, xmm3                          ; lengths: RES
+    pshufb      xmm2, xmm0                          ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm2, xmm0                          ; the tag
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    movq        xmm3, [rax]			; bytes 0..7
-    movq        xmm1, [rax + r10 - 8]		; the last 8 bytes
+    movq        xmm3, [rax]                         ; bytes 0..7
+    movq        xmm1, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     movq        xmm0, rax
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .truncated
 .four:
-    movd        xmm3, [rax]			; the given tag
+    movd        xmm3, [rax]                         ; the given tag
 .truncated:
-    pxor        xmm2, xmm3			; differences
+    pxor        xmm2, xmm3                          ; differences
     movq        xmm1, r10
     pxor        xmm0, xmm0
-    pshufb      xmm1, xmm0			; r in every byte
-    pcmpgtb     xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]	; ones in bytes 0..r-1
-    pand        xmm2, xmm1			; zero-padded
+    pshufb      xmm1, xmm0                          ; r in every byte
+    pcmpgtb     xmm1, [rel gcm128_sse_karatsuba_shiftxor_x4_positions]  ; ones in bytes 0..r-1
+    pand        xmm2, xmm1                          ; zero-padded
     jmp         .compare
 .whole:
-    movdqu      xmm0, [rax]			; the given tag
-    pxor        xmm2, xmm0			; differences
+    movdqu      xmm0, [rax]                         ; the given tag
+    pxor        xmm2, xmm0                          ; differences
 .compare:
     pshufd      xmm0, xmm2, 0x4e
-    por         xmm2, xmm0			; all differences
+    por         xmm2, xmm0                          ; all differences
     movq        rax, xmm2
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r13], xmm0			; zeros
+    movdqu      [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -3751,53 +3751,53 @@ gcm128_sse_karatsuba_shiftxor_x4_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r13], xmm0			; zeros
+    movq        [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r13], xmm0			; zeros
+    movd        [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r13], xmm0, 0x00		; zeros
+    pextrw      word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r13], xmm0, 0x00		; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

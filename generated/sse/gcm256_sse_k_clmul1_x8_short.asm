@@ -100,386 +100,386 @@ global gcm256_sse_k_clmul1_x8_short_init:function (gcm256_sse_k_clmul1_x8_short_
 align 32
 gcm256_sse_k_clmul1_x8_short_init:
     endbr64
-    movdqa      xmm9, [rel gcm256_sse_k_clmul1_x8_short_fold_q]	; fold_q
-    movdqu      xmm4, [rsi]			; k_0
-    movdqu      xmm3, [rsi + 16]		; k_1
-    movdqu      [rdi + 320], xmm4		; k_0
-    movdqu      [rdi + 336], xmm3		; k_1
+    movdqa      xmm9, [rel gcm256_sse_k_clmul1_x8_short_fold_q]  ; fold_q
+    movdqu      xmm4, [rsi]                         ; k_0
+    movdqu      xmm3, [rsi + 16]                    ; k_1
+    movdqu      [rdi + 320], xmm4                   ; k_0
+    movdqu      [rdi + 336], xmm3                   ; k_1
     movdqa      xmm6, xmm4
-    aesenc      xmm6, xmm3			; H: round 1
+    aesenc      xmm6, xmm3                          ; H: round 1
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, [rel gcm256_sse_k_clmul1_x8_short_rcon_1]	; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, [rel gcm256_sse_k_clmul1_x8_short_rcon_1]  ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 352], xmm4		; k_2
-    aesenc      xmm6, xmm4			; H: round 2
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 352], xmm4                   ; k_2
+    aesenc      xmm6, xmm4                          ; H: round 2
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 368], xmm3		; k_3
-    aesenc      xmm6, xmm3			; H: round 3
-    movdqa      xmm2, [rel gcm256_sse_k_clmul1_x8_short_rcon_1]	; rcon_1
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 368], xmm3                   ; k_3
+    aesenc      xmm6, xmm3                          ; H: round 3
+    movdqa      xmm2, [rel gcm256_sse_k_clmul1_x8_short_rcon_1]  ; rcon_1
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 384], xmm4		; k_4
-    aesenc      xmm6, xmm4			; H: round 4
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 384], xmm4                   ; k_4
+    aesenc      xmm6, xmm4                          ; H: round 4
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 400], xmm3		; k_5
-    aesenc      xmm6, xmm3			; H: round 5
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 400], xmm3                   ; k_5
+    aesenc      xmm6, xmm3                          ; H: round 5
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 416], xmm4		; k_6
-    aesenc      xmm6, xmm4			; H: round 6
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 416], xmm4                   ; k_6
+    aesenc      xmm6, xmm4                          ; H: round 6
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 432], xmm3		; k_7
-    aesenc      xmm6, xmm3			; H: round 7
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 432], xmm3                   ; k_7
+    aesenc      xmm6, xmm3                          ; H: round 7
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 448], xmm4		; k_8
-    aesenc      xmm6, xmm4			; H: round 8
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 448], xmm4                   ; k_8
+    aesenc      xmm6, xmm4                          ; H: round 8
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 464], xmm3		; k_9
-    aesenc      xmm6, xmm3			; H: round 9
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 464], xmm3                   ; k_9
+    aesenc      xmm6, xmm3                          ; H: round 9
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 480], xmm4		; k_10
-    aesenc      xmm6, xmm4			; H: round 10
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 480], xmm4                   ; k_10
+    aesenc      xmm6, xmm4                          ; H: round 10
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 496], xmm3		; k_11
-    aesenc      xmm6, xmm3			; H: round 11
-    psllq       xmm2, 0x01			; Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 496], xmm3                   ; k_11
+    aesenc      xmm6, xmm3                          ; H: round 11
+    psllq       xmm2, 0x01                          ; Rcon
     movdqa      xmm0, xmm3
-    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm0, xmm2			; SubWord + Rcon
+    pshufb      xmm0, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm0, xmm2                          ; SubWord + Rcon
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm0			; the next words
-    movdqu      [rdi + 512], xmm4		; k_12
-    aesenc      xmm6, xmm4			; H: round 12
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm0                          ; the next words
+    movdqu      [rdi + 512], xmm4                   ; k_12
+    aesenc      xmm6, xmm4                          ; H: round 12
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]	; w
+    pshufb      xmm1, [rel gcm256_sse_k_clmul1_x8_short_word_3]  ; w
     pxor        xmm0, xmm0
-    aesenclast  xmm1, xmm0			; SubWord
+    aesenclast  xmm1, xmm0                          ; SubWord
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x04
-    pxor        xmm3, xmm0			; w_i + w_(i-1)
+    pxor        xmm3, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm3
     pslldq      xmm0, 0x08
-    pxor        xmm3, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm3, xmm1			; the next words
-    movdqu      [rdi + 528], xmm3		; k_13
-    aesenc      xmm6, xmm3			; H: round 13
-    psllq       xmm2, 0x01			; Rcon
-    pshufb      xmm3, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]	; RotWord
-    aesenclast  xmm3, xmm2			; SubWord + Rcon
+    pxor        xmm3, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm3, xmm1                          ; the next words
+    movdqu      [rdi + 528], xmm3                   ; k_13
+    aesenc      xmm6, xmm3                          ; H: round 13
+    psllq       xmm2, 0x01                          ; Rcon
+    pshufb      xmm3, [rel gcm256_sse_k_clmul1_x8_short_rotated_word_3]  ; RotWord
+    aesenclast  xmm3, xmm2                          ; SubWord + Rcon
     movdqa      xmm0, xmm4
     pslldq      xmm0, 0x04
-    pxor        xmm4, xmm0			; w_i + w_(i-1)
+    pxor        xmm4, xmm0                          ; w_i + w_(i-1)
     movdqa      xmm0, xmm4
     pslldq      xmm0, 0x08
-    pxor        xmm4, xmm0			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm3			; the next words
-    movdqu      [rdi + 544], xmm4		; k_14
-    aesenclast  xmm6, xmm4			; H = E_K(0)
-    pshufb      xmm6, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]	; H
+    pxor        xmm4, xmm0                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm3                          ; the next words
+    movdqu      [rdi + 544], xmm4                   ; k_14
+    aesenclast  xmm6, xmm4                          ; H = E_K(0)
+    pshufb      xmm6, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; H
     pshufd      xmm0, xmm6, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, xmm9			; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, xmm9                          ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm6
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm6, 0x01			; B_1: H << 1
-    pxor        xmm6, xmm1			; B_1: as 128 bits
-    pxor        xmm6, xmm0			; B_1: B = H·x^-1 mod P
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm6, 0x01                          ; B_1: H << 1
+    pxor        xmm6, xmm1                          ; B_1: as 128 bits
+    pxor        xmm6, xmm0                          ; B_1: B = H·x^-1 mod P
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm9, 0x10		; B_1: B0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; B_1: (B1, B0)
-    pxor        xmm4, xmm0			; B_1: fold B
-    movdqu      [rdi + 144], xmm6		; B_1: B
-    movdqu      [rdi + 304], xmm4		; B_1: K
+    pclmulqdq   xmm4, xmm9, 0x10                    ; B_1: B0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm4, xmm0                          ; B_1: fold B
+    movdqu      [rdi + 144], xmm6                   ; B_1: B
+    movdqu      [rdi + 304], xmm4                   ; B_1: K
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm4, 0x00		; V_2 = V_1·B_1: A0·K0
+    pclmulqdq   xmm2, xmm4, 0x00                    ; V_2 = V_1·B_1: A0·K0
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm4, 0x10		; V_2 = V_1·B_1: A0·K1
+    pclmulqdq   xmm3, xmm4, 0x10                    ; V_2 = V_1·B_1: A0·K1
     movdqa      xmm0, xmm6
-    pclmulqdq   xmm0, xmm6, 0x01		; V_2 = V_1·B_1: A1·B0
+    pclmulqdq   xmm0, xmm6, 0x01                    ; V_2 = V_1·B_1: A1·B0
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, xmm6, 0x11		; V_2 = V_1·B_1: A1·B1
-    pxor        xmm2, xmm0			; V_2 = V_1·B_1: LO += it
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: HI += it
+    pclmulqdq   xmm1, xmm6, 0x11                    ; V_2 = V_1·B_1: A1·B1
+    pxor        xmm2, xmm0                          ; V_2 = V_1·B_1: LO += it
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: HI += it
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, xmm9, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_2 = V_1·B_1: + HI
-    pxor        xmm7, xmm0			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm7, xmm9, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm7, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm9, 0x10		; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: fold B
-    movdqu      [rdi + 128], xmm7		; V_2 = V_1·B_1: B
-    movdqu      [rdi + 288], xmm3		; V_2 = V_1·B_1: K
+    pclmulqdq   xmm3, xmm9, 0x10                    ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: fold B
+    movdqu      [rdi + 128], xmm7                   ; V_2 = V_1·B_1: B
+    movdqu      [rdi + 288], xmm3                   ; V_2 = V_1·B_1: K
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm4, 0x00		; V_3 = V_2·B_1: A0·K0
-    pclmulqdq   xmm4, xmm7, 0x01		; V_3 = V_2·B_1: A0·K1
+    pclmulqdq   xmm2, xmm4, 0x00                    ; V_3 = V_2·B_1: A0·K0
+    pclmulqdq   xmm4, xmm7, 0x01                    ; V_3 = V_2·B_1: A0·K1
     movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, xmm6, 0x01		; V_3 = V_2·B_1: A1·B0
+    pclmulqdq   xmm0, xmm6, 0x01                    ; V_3 = V_2·B_1: A1·B0
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm6, 0x11		; V_3 = V_2·B_1: A1·B1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1: LO += it
-    pxor        xmm4, xmm1			; V_3 = V_2·B_1: HI += it
+    pclmulqdq   xmm1, xmm6, 0x11                    ; V_3 = V_2·B_1: A1·B1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1: LO += it
+    pxor        xmm4, xmm1                          ; V_3 = V_2·B_1: HI += it
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm9, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm0, xmm4			; V_3 = V_2·B_1: + HI
-    pxor        xmm5, xmm0			; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm5, xmm9, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm0, xmm4                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm5, xmm0                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm9, 0x10		; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm0, xmm5, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm1, xmm0			; V_3 = V_2·B_1: fold B
-    movdqu      [rdi + 112], xmm5		; V_3 = V_2·B_1: B
-    movdqu      [rdi + 272], xmm1		; V_3 = V_2·B_1: K
+    pclmulqdq   xmm1, xmm9, 0x10                    ; V_3 = V_2·B_1: B0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; V_3 = V_2·B_1: fold B
+    movdqu      [rdi + 112], xmm5                   ; V_3 = V_2·B_1: B
+    movdqu      [rdi + 272], xmm1                   ; V_3 = V_2·B_1: K
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm3, 0x00		; V_4 = V_2·B_2: A0·K0
-    pclmulqdq   xmm3, xmm7, 0x01		; V_4 = V_2·B_2: A0·K1
+    pclmulqdq   xmm2, xmm3, 0x00                    ; V_4 = V_2·B_2: A0·K0
+    pclmulqdq   xmm3, xmm7, 0x01                    ; V_4 = V_2·B_2: A0·K1
     movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, xmm7, 0x01		; V_4 = V_2·B_2: A1·B0
+    pclmulqdq   xmm0, xmm7, 0x01                    ; V_4 = V_2·B_2: A1·B0
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x11		; V_4 = V_2·B_2: A1·B1
-    pxor        xmm2, xmm0			; V_4 = V_2·B_2: LO += it
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: HI += it
+    pclmulqdq   xmm1, xmm7, 0x11                    ; V_4 = V_2·B_2: A1·B1
+    pxor        xmm2, xmm0                          ; V_4 = V_2·B_2: LO += it
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm9, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_4 = V_2·B_2: + HI
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pclmulqdq   xmm1, xmm9, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm8, xmm1
-    pclmulqdq   xmm8, xmm9, 0x10		; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm8, xmm0			; V_4 = V_2·B_2: fold B
-    movdqu      [rdi + 96], xmm1		; V_4 = V_2·B_2: B
-    movdqu      [rdi + 256], xmm8		; V_4 = V_2·B_2: K
-    movdqa      xmm4, xmm1			; V_4 = V_2·B_2
-    mov         rax, rdi			; V_4 = V_2·B_2
-    mov         ecx, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    pclmulqdq   xmm8, xmm9, 0x10                    ; V_4 = V_2·B_2: B0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm8, xmm0                          ; V_4 = V_2·B_2: fold B
+    movdqu      [rdi + 96], xmm1                    ; V_4 = V_2·B_2: B
+    movdqu      [rdi + 256], xmm8                   ; V_4 = V_2·B_2: K
+    movdqa      xmm4, xmm1                          ; V_4 = V_2·B_2
+    mov         rax, rdi                            ; V_4 = V_2·B_2
+    mov         ecx, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rax, 0x40			; V_4 = V_2·B_2
+    sub         rax, 0x40                           ; V_4 = V_2·B_2
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm8, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
     movdqa      xmm0, xmm6
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    pclmulqdq   xmm6, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    pxor        xmm3, xmm6			; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    pclmulqdq   xmm6, xmm1, 0x11                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    pxor        xmm3, xmm6                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm9, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm6, xmm0			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm9, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm6, xmm0                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm8, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    pclmulqdq   xmm7, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    pxor        xmm3, xmm7			; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    pclmulqdq   xmm7, xmm1, 0x11                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    pxor        xmm3, xmm7                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, xmm9, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm7, xmm0			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm7, xmm9, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm7, xmm0                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm8, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
     movdqa      xmm0, xmm5
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    pclmulqdq   xmm5, xmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    pxor        xmm3, xmm5			; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    pclmulqdq   xmm5, xmm1, 0x11                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    pxor        xmm3, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm9, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm5, xmm0			; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm5, xmm9, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm5, xmm0                          ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, xmm8, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    pclmulqdq   xmm4, xmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    pxor        xmm3, xmm4			; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    pclmulqdq   xmm4, xmm1, 0x11                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    pxor        xmm3, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm9, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm4, xmm0			; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm4, xmm9, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm4, xmm0                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm9, 0x10		; entries of V_(i+1): B0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm2, xmm0			; entries of V_(i+1): fold B
-    movdqu      [rax + 144], xmm6		; entries of V_(i+1): B
-    movdqu      [rax + 304], xmm2		; entries of V_(i+1): K
+    pclmulqdq   xmm2, xmm9, 0x10                    ; entries of V_(i+1): B0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    pxor        xmm2, xmm0                          ; entries of V_(i+1): fold B
+    movdqu      [rax + 144], xmm6                   ; entries of V_(i+1): B
+    movdqu      [rax + 304], xmm2                   ; entries of V_(i+1): K
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm9, 0x10		; entries of V_(i+2): B0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm2, xmm0			; entries of V_(i+2): fold B
-    movdqu      [rax + 128], xmm7		; entries of V_(i+2): B
-    movdqu      [rax + 288], xmm2		; entries of V_(i+2): K
+    pclmulqdq   xmm2, xmm9, 0x10                    ; entries of V_(i+2): B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    pxor        xmm2, xmm0                          ; entries of V_(i+2): fold B
+    movdqu      [rax + 128], xmm7                   ; entries of V_(i+2): B
+    movdqu      [rax + 288], xmm2                   ; entries of V_(i+2): K
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm9, 0x10		; entries of V_(i+3): B0·Q'
-    pshufd      xmm0, xmm5, 0x4e		; entries of V_(i+3): (B1, B0)
-    pxor        xmm2, xmm0			; entries of V_(i+3): fold B
-    movdqu      [rax + 112], xmm5		; entries of V_(i+3): B
-    movdqu      [rax + 272], xmm2		; entries of V_(i+3): K
+    pclmulqdq   xmm2, xmm9, 0x10                    ; entries of V_(i+3): B0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    pxor        xmm2, xmm0                          ; entries of V_(i+3): fold B
+    movdqu      [rax + 112], xmm5                   ; entries of V_(i+3): B
+    movdqu      [rax + 272], xmm2                   ; entries of V_(i+3): K
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, xmm9, 0x10		; entries of V_(i+4): B0·Q'
-    pshufd      xmm0, xmm4, 0x4e		; entries of V_(i+4): (B1, B0)
-    pxor        xmm2, xmm0			; entries of V_(i+4): fold B
-    movdqu      [rax + 96], xmm4		; entries of V_(i+4): B
-    movdqu      [rax + 256], xmm2		; entries of V_(i+4): K
+    pclmulqdq   xmm2, xmm9, 0x10                    ; entries of V_(i+4): B0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    pxor        xmm2, xmm0                          ; entries of V_(i+4): fold B
+    movdqu      [rax + 96], xmm4                    ; entries of V_(i+4): B
+    movdqu      [rax + 256], xmm2                   ; entries of V_(i+4): K
     sub         rcx, 0x01
     cmp         rcx, 0x01
     jae         .round
 .after_round:
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm8, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
     movdqa      xmm0, xmm6
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    pclmulqdq   xmm6, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    pxor        xmm3, xmm6			; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    pclmulqdq   xmm6, xmm1, 0x11                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    pxor        xmm3, xmm6                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm9, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm6, xmm0			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm9, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm6, xmm0                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm8, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
-    pclmulqdq   xmm8, xmm7, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    pclmulqdq   xmm2, xmm8, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    pclmulqdq   xmm8, xmm7, 0x01                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     movdqa      xmm0, xmm7
-    pclmulqdq   xmm0, xmm1, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    pclmulqdq   xmm7, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    pxor        xmm2, xmm0			; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    pxor        xmm8, xmm7			; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    pclmulqdq   xmm0, xmm1, 0x01                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    pclmulqdq   xmm7, xmm1, 0x11                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    pxor        xmm2, xmm0                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    pxor        xmm8, xmm7                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, xmm9, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm8			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm7, xmm0			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm7, xmm9, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm7, xmm0                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, xmm9, 0x10		; entries of V_(i+1): B0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm1, xmm0			; entries of V_(i+1): fold B
-    movdqu      [rdi + 16], xmm6		; entries of V_(i+1): B
-    movdqu      [rdi + 176], xmm1		; entries of V_(i+1): K
-    pclmulqdq   xmm9, xmm7, 0x01		; entries of V_(i+2): B0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm9, xmm0			; entries of V_(i+2): fold B
-    movdqu      [rdi], xmm7			; entries of V_(i+2): B
-    movdqu      [rdi + 160], xmm9		; entries of V_(i+2): K
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm1, xmm9, 0x10                    ; entries of V_(i+1): B0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_(i+1): fold B
+    movdqu      [rdi + 16], xmm6                    ; entries of V_(i+1): B
+    movdqu      [rdi + 176], xmm1                   ; entries of V_(i+1): K
+    pclmulqdq   xmm9, xmm7, 0x01                    ; entries of V_(i+2): B0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    pxor        xmm9, xmm0                          ; entries of V_(i+2): fold B
+    movdqu      [rdi], xmm7                         ; entries of V_(i+2): B
+    movdqu      [rdi + 160], xmm9                   ; entries of V_(i+2): K
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -491,496 +491,496 @@ global gcm256_sse_k_clmul1_x8_short_encrypt:function (gcm256_sse_k_clmul1_x8_sho
 align 32
 gcm256_sse_k_clmul1_x8_short_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]	; byte_swap
+    push        rbx                                 ; callee-saved
+    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, xmm0			; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, xmm0			; counter, last word first
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, xmm0                         ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .first:
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    aesenc      xmm8, xmm1			; AES: round 1
-    aesenc      xmm9, xmm1			; AES: round 1
-    aesenc      xmm10, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm8, xmm1			; AES: round 2
-    aesenc      xmm9, xmm1			; AES: round 2
-    aesenc      xmm10, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
-    aesenc      xmm8, xmm1			; AES: round 3
-    aesenc      xmm9, xmm1			; AES: round 3
-    aesenc      xmm10, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm8, xmm1			; AES: round 4
-    aesenc      xmm9, xmm1			; AES: round 4
-    aesenc      xmm10, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    aesenc      xmm8, xmm1			; AES: round 5
-    aesenc      xmm9, xmm1			; AES: round 5
-    aesenc      xmm10, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    aesenc      xmm7, xmm1			; AES: round 6
-    aesenc      xmm8, xmm1			; AES: round 6
-    aesenc      xmm9, xmm1			; AES: round 6
-    aesenc      xmm10, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    aesenc      xmm7, xmm1			; AES: round 7
-    aesenc      xmm8, xmm1			; AES: round 7
-    aesenc      xmm9, xmm1			; AES: round 7
-    aesenc      xmm10, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    aesenc      xmm7, xmm1			; AES: round 8
-    aesenc      xmm8, xmm1			; AES: round 8
-    aesenc      xmm9, xmm1			; AES: round 8
-    aesenc      xmm10, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    aesenc      xmm7, xmm1			; AES: round 9
-    aesenc      xmm8, xmm1			; AES: round 9
-    aesenc      xmm9, xmm1			; AES: round 9
-    aesenc      xmm10, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    aesenc      xmm7, xmm1			; AES: round 10
-    aesenc      xmm8, xmm1			; AES: round 10
-    aesenc      xmm9, xmm1			; AES: round 10
-    aesenc      xmm10, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    aesenc      xmm8, xmm1			; AES: round 11
-    aesenc      xmm9, xmm1			; AES: round 11
-    aesenc      xmm10, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm8, xmm1			; AES: round 12
-    aesenc      xmm9, xmm1			; AES: round 12
-    aesenc      xmm10, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
-    aesenc      xmm8, xmm1			; AES: round 13
-    aesenc      xmm9, xmm1			; AES: round 13
-    aesenc      xmm10, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    aesenc      xmm8, xmm1                          ; AES: round 1
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm8, xmm1                          ; AES: round 2
+    aesenc      xmm9, xmm1                          ; AES: round 2
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
+    aesenc      xmm8, xmm1                          ; AES: round 3
+    aesenc      xmm9, xmm1                          ; AES: round 3
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm8, xmm1                          ; AES: round 4
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    aesenc      xmm8, xmm1                          ; AES: round 5
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    aesenc      xmm10, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    aesenc      xmm7, xmm1                          ; AES: round 6
+    aesenc      xmm8, xmm1                          ; AES: round 6
+    aesenc      xmm9, xmm1                          ; AES: round 6
+    aesenc      xmm10, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    aesenc      xmm7, xmm1                          ; AES: round 7
+    aesenc      xmm8, xmm1                          ; AES: round 7
+    aesenc      xmm9, xmm1                          ; AES: round 7
+    aesenc      xmm10, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    aesenc      xmm7, xmm1                          ; AES: round 8
+    aesenc      xmm8, xmm1                          ; AES: round 8
+    aesenc      xmm9, xmm1                          ; AES: round 8
+    aesenc      xmm10, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    aesenc      xmm7, xmm1                          ; AES: round 9
+    aesenc      xmm8, xmm1                          ; AES: round 9
+    aesenc      xmm9, xmm1                          ; AES: round 9
+    aesenc      xmm10, xmm1                         ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    aesenc      xmm7, xmm1                          ; AES: round 10
+    aesenc      xmm8, xmm1                          ; AES: round 10
+    aesenc      xmm9, xmm1                          ; AES: round 10
+    aesenc      xmm10, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    aesenc      xmm8, xmm1                          ; AES: round 11
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm8, xmm1                          ; AES: round 12
+    aesenc      xmm9, xmm1                          ; AES: round 12
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
+    aesenc      xmm8, xmm1                          ; AES: round 13
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm4                     ; AES: written
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm5			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm5                     ; AES: written
     movdqu      xmm2, [rcx + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm6			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm6                     ; AES: written
     movdqu      xmm2, [rcx + 64]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 64], xmm7			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 64], xmm7                     ; AES: written
     movdqu      xmm2, [rcx + 80]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 80], xmm8			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 80], xmm8                     ; AES: written
     movdqu      xmm2, [rcx + 96]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 96], xmm9			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 96], xmm9                     ; AES: written
     movdqu      xmm2, [rcx + 112]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm10, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 112], xmm10		; AES: written
-    add         rcx, 0x80			; next group
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm2                         ; AES: last round: the other text
+    movdqu      [r8 + 112], xmm10                   ; AES: written
+    add         rcx, 0x80                           ; next group
     cmp         r9, 256
     jb          .rest
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    movdqu      xmm2, [r8 + 32]			; C3·H^6: C, bytes as in memory
-    aesenc      xmm8, xmm1			; AES: round 1
-    aesenc      xmm9, xmm1			; AES: round 1
-    pshufb      xmm2, xmm0			; C3·H^6: C
-    aesenc      xmm10, xmm1			; AES: round 1
-    aesenc      xmm11, xmm1			; AES: round 1
+    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    movdqu      xmm2, [r8 + 32]                     ; C3·H^6: C, bytes as in memory
+    aesenc      xmm8, xmm1                          ; AES: round 1
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    pshufb      xmm2, xmm0                          ; C3·H^6: C
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    aesenc      xmm11, xmm1                         ; AES: round 1
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rdi + 224], 0x00	; C3·H^6: A0·K0
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm1			; AES: round 2
+    pclmulqdq   xmm13, [rdi + 224], 0x00            ; C3·H^6: A0·K0
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm1                          ; AES: round 2
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    pxor        xmm13, xmm3			; C4·H^5: LO += it
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm8, xmm1			; AES: round 2
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    pxor        xmm13, xmm3                         ; C4·H^5: LO += it
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm8, xmm1                          ; AES: round 2
     movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, [rdi + 224], 0x10	; C3·H^6: A0·K1
-    aesenc      xmm9, xmm1			; AES: round 2
-    aesenc      xmm10, xmm1			; AES: round 2
-    pclmulqdq   xmm2, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    aesenc      xmm11, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    pxor        xmm12, xmm2			; C4·H^5: HI += it
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    movdqu      xmm3, [r8 + 48]			; C4·H^5: C, bytes as in memory
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
-    pshufb      xmm3, xmm0			; C4·H^5: C
-    aesenc      xmm8, xmm1			; AES: round 3
-    aesenc      xmm9, xmm1			; AES: round 3
+    pclmulqdq   xmm12, [rdi + 224], 0x10            ; C3·H^6: A0·K1
+    aesenc      xmm9, xmm1                          ; AES: round 2
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    pclmulqdq   xmm2, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    aesenc      xmm11, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    pxor        xmm12, xmm2                         ; C4·H^5: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    movdqu      xmm3, [r8 + 48]                     ; C4·H^5: C, bytes as in memory
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
+    pshufb      xmm3, xmm0                          ; C4·H^5: C
+    aesenc      xmm8, xmm1                          ; AES: round 3
+    aesenc      xmm9, xmm1                          ; AES: round 3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
-    aesenc      xmm10, xmm1			; AES: round 3
-    aesenc      xmm11, xmm1			; AES: round 3
-    pxor        xmm13, xmm2			; C5·H^4: LO += it
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    aesenc      xmm11, xmm1                         ; AES: round 3
+    pxor        xmm13, xmm2                         ; C5·H^4: LO += it
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm1                          ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; C4·H^5: A0·K1
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    pxor        xmm12, xmm2			; C5·H^4: HI += it
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm8, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^5: A0·K1
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    pxor        xmm12, xmm2                         ; C5·H^4: HI += it
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm8, xmm1                          ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    aesenc      xmm9, xmm1			; AES: round 4
-    aesenc      xmm10, xmm1			; AES: round 4
-    pxor        xmm13, xmm2			; C5·H^4: LO += it
-    aesenc      xmm11, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    pclmulqdq   xmm3, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    pxor        xmm12, xmm3			; C5·H^4: HI += it
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    movdqu      xmm2, [r8 + 64]			; C5·H^4: C, bytes as in memory
-    aesenc      xmm8, xmm1			; AES: round 5
-    aesenc      xmm9, xmm1			; AES: round 5
-    pshufb      xmm2, xmm0			; C5·H^4: C
-    aesenc      xmm10, xmm1			; AES: round 5
-    aesenc      xmm11, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    pxor        xmm13, xmm2                         ; C5·H^4: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    pclmulqdq   xmm3, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    pxor        xmm12, xmm3                         ; C5·H^4: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    movdqu      xmm2, [r8 + 64]                     ; C5·H^4: C, bytes as in memory
+    aesenc      xmm8, xmm1                          ; AES: round 5
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    pshufb      xmm2, xmm0                          ; C5·H^4: C
+    aesenc      xmm10, xmm1                         ; AES: round 5
+    aesenc      xmm11, xmm1                         ; AES: round 5
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; C5·H^4: A0·K0
-    movdqu      xmm3, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm3			; AES: round 6
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm5, xmm3			; AES: round 6
-    aesenc      xmm6, xmm3			; AES: round 6
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; C5·H^4: A0·K0
+    movdqu      xmm3, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm3                          ; AES: round 6
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 256], 0x10		; C5·H^4: A0·K1
-    aesenc      xmm7, xmm3			; AES: round 6
-    aesenc      xmm8, xmm3			; AES: round 6
-    pxor        xmm12, xmm1			; C6·H^3: HI += it
-    aesenc      xmm9, xmm3			; AES: round 6
-    aesenc      xmm10, xmm3			; AES: round 6
+    pclmulqdq   xmm1, [rdi + 256], 0x10             ; C5·H^4: A0·K1
+    aesenc      xmm7, xmm3                          ; AES: round 6
+    aesenc      xmm8, xmm3                          ; AES: round 6
+    pxor        xmm12, xmm1                         ; C6·H^3: HI += it
+    aesenc      xmm9, xmm3                          ; AES: round 6
+    aesenc      xmm10, xmm3                         ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    aesenc      xmm11, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 432]		; AES: k_7
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm4, xmm3			; AES: round 7
-    aesenc      xmm5, xmm3			; AES: round 7
-    pclmulqdq   xmm2, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    aesenc      xmm6, xmm3			; AES: round 7
-    aesenc      xmm7, xmm3			; AES: round 7
-    pxor        xmm12, xmm2			; C6·H^3: HI += it
-    aesenc      xmm8, xmm3			; AES: round 7
-    aesenc      xmm9, xmm3			; AES: round 7
-    movdqu      xmm1, [r8 + 80]			; C6·H^3: C, bytes as in memory
-    aesenc      xmm10, xmm3			; AES: round 7
-    aesenc      xmm11, xmm3			; AES: round 7
-    pshufb      xmm1, xmm0			; C6·H^3: C
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
+    pclmulqdq   xmm1, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    aesenc      xmm11, xmm3                         ; AES: round 6
+    movdqu      xmm3, [rdi + 432]                   ; AES: k_7
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm4, xmm3                          ; AES: round 7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    pclmulqdq   xmm2, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    aesenc      xmm7, xmm3                          ; AES: round 7
+    pxor        xmm12, xmm2                         ; C6·H^3: HI += it
+    aesenc      xmm8, xmm3                          ; AES: round 7
+    aesenc      xmm9, xmm3                          ; AES: round 7
+    movdqu      xmm1, [r8 + 80]                     ; C6·H^3: C, bytes as in memory
+    aesenc      xmm10, xmm3                         ; AES: round 7
+    aesenc      xmm11, xmm3                         ; AES: round 7
+    pshufb      xmm1, xmm0                          ; C6·H^3: C
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 272], 0x00		; C6·H^3: A0·K0
-    aesenc      xmm5, xmm2			; AES: round 8
-    aesenc      xmm6, xmm2			; AES: round 8
-    pxor        xmm13, xmm3			; C7·H^2: LO += it
-    aesenc      xmm7, xmm2			; AES: round 8
-    aesenc      xmm8, xmm2			; AES: round 8
+    pclmulqdq   xmm3, [rdi + 272], 0x00             ; C6·H^3: A0·K0
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    aesenc      xmm6, xmm2                          ; AES: round 8
+    pxor        xmm13, xmm3                         ; C7·H^2: LO += it
+    aesenc      xmm7, xmm2                          ; AES: round 8
+    aesenc      xmm8, xmm2                          ; AES: round 8
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 272], 0x10		; C6·H^3: A0·K1
-    aesenc      xmm9, xmm2			; AES: round 8
-    aesenc      xmm10, xmm2			; AES: round 8
-    pxor        xmm12, xmm3			; C7·H^2: HI += it
-    aesenc      xmm11, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C6·H^3: A0·K1
+    aesenc      xmm9, xmm2                          ; AES: round 8
+    aesenc      xmm10, xmm2                         ; AES: round 8
+    pxor        xmm12, xmm3                         ; C7·H^2: HI += it
+    aesenc      xmm11, xmm2                         ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    pxor        xmm13, xmm3			; C7·H^2: LO += it
-    aesenc      xmm6, xmm2			; AES: round 9
-    aesenc      xmm7, xmm2			; AES: round 9
-    pclmulqdq   xmm1, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    aesenc      xmm8, xmm2			; AES: round 9
-    aesenc      xmm9, xmm2			; AES: round 9
-    pxor        xmm12, xmm1			; C7·H^2: HI += it
-    aesenc      xmm10, xmm2			; AES: round 9
-    aesenc      xmm11, xmm2			; AES: round 9
-    movdqu      xmm3, [r8 + 96]			; C7·H^2: C, bytes as in memory
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm1			; AES: round 10
-    pshufb      xmm3, xmm0			; C7·H^2: C
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    pxor        xmm13, xmm3                         ; C7·H^2: LO += it
+    aesenc      xmm6, xmm2                          ; AES: round 9
+    aesenc      xmm7, xmm2                          ; AES: round 9
+    pclmulqdq   xmm1, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    aesenc      xmm8, xmm2                          ; AES: round 9
+    aesenc      xmm9, xmm2                          ; AES: round 9
+    pxor        xmm12, xmm1                         ; C7·H^2: HI += it
+    aesenc      xmm10, xmm2                         ; AES: round 9
+    aesenc      xmm11, xmm2                         ; AES: round 9
+    movdqu      xmm3, [r8 + 96]                     ; C7·H^2: C, bytes as in memory
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    pshufb      xmm3, xmm0                          ; C7·H^2: C
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; C7·H^2: A0·K0
-    aesenc      xmm7, xmm1			; AES: round 10
-    aesenc      xmm8, xmm1			; AES: round 10
-    pxor        xmm13, xmm2			; C8·H^1: LO += it
-    aesenc      xmm9, xmm1			; AES: round 10
-    aesenc      xmm10, xmm1			; AES: round 10
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; C7·H^2: A0·K0
+    aesenc      xmm7, xmm1                          ; AES: round 10
+    aesenc      xmm8, xmm1                          ; AES: round 10
+    pxor        xmm13, xmm2                         ; C8·H^1: LO += it
+    aesenc      xmm9, xmm1                          ; AES: round 10
+    aesenc      xmm10, xmm1                         ; AES: round 10
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; C7·H^2: A0·K1
-    aesenc      xmm11, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    pxor        xmm12, xmm2			; C8·H^1: HI += it
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; C7·H^2: A0·K1
+    aesenc      xmm11, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    pxor        xmm12, xmm2                         ; C8·H^1: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    pxor        xmm13, xmm2			; C8·H^1: LO += it
-    aesenc      xmm8, xmm1			; AES: round 11
-    aesenc      xmm9, xmm1			; AES: round 11
-    pclmulqdq   xmm3, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    aesenc      xmm10, xmm1			; AES: round 11
-    aesenc      xmm11, xmm1			; AES: round 11
-    pxor        xmm12, xmm3			; C8·H^1: HI += it
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm3, [r8 + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    pshufb      xmm3, xmm0			; C8·H^1: C
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm8, xmm1			; AES: round 12
+    pclmulqdq   xmm2, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    pxor        xmm13, xmm2                         ; C8·H^1: LO += it
+    aesenc      xmm8, xmm1                          ; AES: round 11
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    pclmulqdq   xmm3, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    aesenc      xmm11, xmm1                         ; AES: round 11
+    pxor        xmm12, xmm3                         ; C8·H^1: HI += it
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm3, [r8 + 112]                    ; C8·H^1: C, bytes as in memory
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    pshufb      xmm3, xmm0                          ; C8·H^1: C
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm8, xmm1                          ; AES: round 12
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; C8·H^1: A0·K0
-    aesenc      xmm9, xmm1			; AES: round 12
-    aesenc      xmm10, xmm1			; AES: round 12
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    aesenc      xmm11, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; C8·H^1: A0·K0
+    aesenc      xmm9, xmm1                          ; AES: round 12
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 304], 0x10		; C8·H^1: A0·K1
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    pxor        xmm12, xmm2			; C2·H^7: HI += it
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
+    pclmulqdq   xmm2, [rdi + 304], 0x10             ; C8·H^1: A0·K1
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    pxor        xmm12, xmm2                         ; C2·H^7: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    aesenc      xmm8, xmm1			; AES: round 13
-    aesenc      xmm9, xmm1			; AES: round 13
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    aesenc      xmm10, xmm1			; AES: round 13
-    aesenc      xmm11, xmm1			; AES: round 13
-    pclmulqdq   xmm3, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    pclmulqdq   xmm2, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    aesenc      xmm8, xmm1                          ; AES: round 13
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    aesenc      xmm11, xmm1                         ; AES: round 13
+    pclmulqdq   xmm3, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    pxor        xmm12, xmm3			; C2·H^7: HI += it
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 128], xmm4		; AES: written
-    movdqu      xmm3, [r8]			; C1·H^8: C, bytes as in memory
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    pxor        xmm12, xmm3                         ; C2·H^7: HI += it
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 128], xmm4                    ; AES: written
+    movdqu      xmm3, [r8]                          ; C1·H^8: C, bytes as in memory
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    pshufb      xmm3, xmm0			; C1·H^8: C
-    movdqu      [r8 + 144], xmm5		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    pshufb      xmm3, xmm0                          ; C1·H^8: C
+    movdqu      [r8 + 144], xmm5                    ; AES: written
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    pxor        xmm3, xmm15			; C1·H^8: A = X + C
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 160], xmm6		; AES: written
-    movdqu      xmm4, [r8 + 16]			; C2·H^7: C, bytes as in memory
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    pxor        xmm3, xmm15                         ; C1·H^8: A = X + C
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 160], xmm6                    ; AES: written
+    movdqu      xmm4, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
     movdqu      xmm2, [rcx + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    pshufb      xmm4, xmm0			; C2·H^7: C
-    movdqu      [r8 + 176], xmm7		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    pshufb      xmm4, xmm0                          ; C2·H^7: C
+    movdqu      [r8 + 176], xmm7                    ; AES: written
     movdqu      xmm2, [rcx + 64]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
     movdqa      xmm5, xmm4
-    pclmulqdq   xmm5, [rdi + 208], 0x00		; C2·H^7: A0·K0
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 192], xmm8		; AES: written
-    pxor        xmm13, xmm5			; C1·H^8: LO += it
+    pclmulqdq   xmm5, [rdi + 208], 0x00             ; C2·H^7: A0·K0
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 192], xmm8                    ; AES: written
+    pxor        xmm13, xmm5                         ; C1·H^8: LO += it
     movdqu      xmm2, [rcx + 80]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; C2·H^7: A0·K1
-    movdqu      [r8 + 208], xmm9		; AES: written
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; C2·H^7: A0·K1
+    movdqu      [r8 + 208], xmm9                    ; AES: written
     movdqu      xmm5, [rcx + 96]
-    pxor        xmm5, xmm1			; AES: k_Nr + text
-    pxor        xmm12, xmm2			; C1·H^8: HI += it
-    aesenclast  xmm10, xmm5			; AES: last round: the other text
-    movdqu      [r8 + 224], xmm10		; AES: written
+    pxor        xmm5, xmm1                          ; AES: k_Nr + text
+    pxor        xmm12, xmm2                         ; C1·H^8: HI += it
+    aesenclast  xmm10, xmm5                         ; AES: last round: the other text
+    movdqu      [r8 + 224], xmm10                   ; AES: written
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 48], 0x01		; C2·H^7: A1·B0
+    pclmulqdq   xmm2, [rdi + 48], 0x01              ; C2·H^7: A1·B0
     movdqu      xmm5, [rcx + 112]
-    pxor        xmm5, xmm1			; AES: k_Nr + text
-    aesenclast  xmm11, xmm5			; AES: last round: the other text
-    pxor        xmm13, xmm2			; C1·H^8: LO += it
-    movdqu      [r8 + 240], xmm11		; AES: written
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm12, xmm4			; C1·H^8: HI += it
+    pxor        xmm5, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm11, xmm5                         ; AES: last round: the other text
+    pxor        xmm13, xmm2                         ; C1·H^8: LO += it
+    movdqu      [r8 + 240], xmm11                   ; AES: written
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm12, xmm4                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
-    pxor        xmm13, xmm1			; C1·H^8: LO += it
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
+    pxor        xmm13, xmm1                         ; C1·H^8: LO += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 192], 0x10		; C1·H^8: A0·K1
-    pxor        xmm12, xmm1			; C1·H^8: HI += it
+    pclmulqdq   xmm1, [rdi + 192], 0x10             ; C1·H^8: A0·K1
+    pxor        xmm12, xmm1                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pxor        xmm13, xmm1			; C1·H^8: LO += it
-    pclmulqdq   xmm3, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm12, xmm3			; C1·H^8: HI += it
-    pshufd      xmm1, xmm13, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm12			; reduce: + HI
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pxor        xmm13, xmm1			; reduce: RES = fold(LO) + HI
-    movdqa      xmm15, xmm13			; reduce
-    add         rcx, 0x80			; next group
+    pclmulqdq   xmm1, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pxor        xmm13, xmm1                         ; C1·H^8: LO += it
+    pclmulqdq   xmm3, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm12, xmm3                         ; C1·H^8: HI += it
+    pshufd      xmm1, xmm13, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm12                         ; reduce: + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pxor        xmm13, xmm1                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm15, xmm13                        ; reduce
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 256
@@ -997,172 +997,172 @@ gcm256_sse_k_clmul1_x8_short_encrypt:
     pxor        xmm11, xmm11
     cmp         r9, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_4
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm4                     ; AES: written
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm5			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm5                     ; AES: written
     movdqu      xmm2, [rcx + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm6			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm6                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm4                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
@@ -1170,327 +1170,327 @@ gcm256_sse_k_clmul1_x8_short_encrypt:
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    pshufb      xmm3, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     movdqa      xmm1, xmm14
-    pshufb      xmm1, xmm0			; AES: counter block
-    movdqu      xmm2, [rdi + 320]		; AES: k_0
-    pxor        xmm1, xmm2			; AES: + k_0
-    movdqu      xmm2, [rdi + 336]		; AES: k_1
-    aesenc      xmm1, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 352]		; AES: k_2
-    aesenc      xmm1, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 368]		; AES: k_3
-    aesenc      xmm1, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 384]		; AES: k_4
-    aesenc      xmm1, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 400]		; AES: k_5
-    aesenc      xmm1, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 416]		; AES: k_6
-    aesenc      xmm1, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 432]		; AES: k_7
-    aesenc      xmm1, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm1, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    aesenc      xmm1, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm1, xmm2			; AES: round 10
-    movdqu      xmm2, [rdi + 496]		; AES: k_11
-    aesenc      xmm1, xmm2			; AES: round 11
-    movdqu      xmm2, [rdi + 512]		; AES: k_12
-    aesenc      xmm1, xmm2			; AES: round 12
-    movdqu      xmm2, [rdi + 528]		; AES: k_13
-    aesenc      xmm1, xmm2			; AES: round 13
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    pxor        xmm2, xmm2			; AES
+    pshufb      xmm1, xmm0                          ; AES: counter block
+    movdqu      xmm2, [rdi + 320]                   ; AES: k_0
+    pxor        xmm1, xmm2                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm1, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm1, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm1, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm1, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm1, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm1, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm1, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm1, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm1, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm1, xmm2                          ; AES: round 10
+    movdqu      xmm2, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm1, xmm2                          ; AES: round 11
+    movdqu      xmm2, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm1, xmm2                          ; AES: round 12
+    movdqu      xmm2, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm1, xmm2                          ; AES: round 13
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    pxor        xmm2, xmm2                          ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm2, [rcx]			; AES: bytes 0..7
-    movq        xmm4, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm2, [rcx]                         ; AES: bytes 0..7
+    movq        xmm4, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm3, rax			; AES
-    psrlq       xmm4, xmm3			; AES: 8·(15 - r) bits
-    psrlq       xmm4, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm2, xmm4			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm3, rax                           ; AES
+    psrlq       xmm4, xmm3                          ; AES: 8·(15 - r) bits
+    psrlq       xmm4, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm2, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm2, [rcx]			; AES: bytes 0..3
-    movd        xmm4, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm2, [rcx]                         ; AES: bytes 0..3
+    movd        xmm4, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm3, rax			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    por         xmm2, xmm4			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    por         xmm2, xmm4                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm2, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm3, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm4, r10			; AES
-    psllq       xmm3, xmm4			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm2, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm3, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm4, r10                           ; AES
+    psllq       xmm3, xmm4                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm5, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm4, rax			; AES
-    psllq       xmm5, xmm4			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm2, xmm3			; AES
-    por         xmm2, xmm5			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm5, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm4, rax                           ; AES
+    psllq       xmm5, xmm4                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm2, xmm3                          ; AES
+    por         xmm2, xmm5                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm3, [rdi + 544]		; AES: k_14
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm1, xmm3			; AES: last round: the other text
-    movq        xmm11, r9			; AES
-    pxor        xmm2, xmm2			; AES
-    pshufb      xmm11, xmm2			; AES: r in every byte
-    pcmpgtb     xmm11, [rel gcm256_sse_k_clmul1_x8_short_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm11, xmm1			; AES: zero-padded
+    movdqu      xmm3, [rdi + 544]                   ; AES: k_14
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm1, xmm3                          ; AES: last round: the other text
+    movq        xmm11, r9                           ; AES
+    pxor        xmm2, xmm2                          ; AES
+    pshufb      xmm11, xmm2                         ; AES: r in every byte
+    pcmpgtb     xmm11, [rel gcm256_sse_k_clmul1_x8_short_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm11, xmm1                         ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm1			; AES: 8 of its bytes
-    psrldq      xmm1, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm1                          ; AES: 8 of its bytes
+    psrldq      xmm1, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm1			; AES: 4 of its bytes
-    psrldq      xmm1, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm1                          ; AES: 4 of its bytes
+    psrldq      xmm1, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm1, 0x00		; AES: 2 of its bytes
-    psrldq      xmm1, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm1, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm1, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm1, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm1, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         rbx, 0x80
     jb          .tail
-    movdqu      xmm6, [r11 + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C3·H^6: C
+    movdqu      xmm6, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C3·H^6: C
     movdqa      xmm9, xmm6
-    pclmulqdq   xmm9, [rdi + 224], 0x00		; C3·H^6: A0·K0
+    pclmulqdq   xmm9, [rdi + 224], 0x00             ; C3·H^6: A0·K0
     movdqa      xmm10, xmm6
-    pclmulqdq   xmm10, [rdi + 224], 0x10	; C3·H^6: A0·K1
+    pclmulqdq   xmm10, [rdi + 224], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    pclmulqdq   xmm6, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    movdqu      xmm4, [r11 + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C4·H^5: C
+    pclmulqdq   xmm5, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm6, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm4, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C4·H^5: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; C4·H^5: A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; C4·H^5: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; C4·H^5: A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^5: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    pxor        xmm9, xmm5			; C4·H^5: LO += it
-    pxor        xmm10, xmm6			; C4·H^5: HI += it
-    movdqu      xmm8, [r11 + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C5·H^4: C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm9, xmm5                          ; C4·H^5: LO += it
+    pxor        xmm10, xmm6                         ; C4·H^5: HI += it
+    movdqu      xmm8, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C5·H^4: C
     movdqa      xmm5, xmm8
-    pclmulqdq   xmm5, [rdi + 256], 0x00		; C5·H^4: A0·K0
+    pclmulqdq   xmm5, [rdi + 256], 0x00             ; C5·H^4: A0·K0
     movdqa      xmm6, xmm8
-    pclmulqdq   xmm6, [rdi + 256], 0x10		; C5·H^4: A0·K1
+    pclmulqdq   xmm6, [rdi + 256], 0x10             ; C5·H^4: A0·K1
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    pclmulqdq   xmm8, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    pxor        xmm9, xmm1			; C5·H^4: LO += it
-    pxor        xmm10, xmm2			; C5·H^4: HI += it
-    pxor        xmm9, xmm3			; C5·H^4: LO += it
-    pxor        xmm10, xmm4			; C5·H^4: HI += it
-    movdqu      xmm4, [r11 + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C6·H^3: C
+    pclmulqdq   xmm7, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm9, xmm1                          ; C5·H^4: LO += it
+    pxor        xmm10, xmm2                         ; C5·H^4: HI += it
+    pxor        xmm9, xmm3                          ; C5·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^4: HI += it
+    movdqu      xmm4, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C6·H^3: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; C6·H^3: A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; C6·H^3: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; C6·H^3: A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; C6·H^3: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    pxor        xmm9, xmm5			; C6·H^3: LO += it
-    pxor        xmm10, xmm6			; C6·H^3: HI += it
-    pxor        xmm9, xmm7			; C6·H^3: LO += it
-    pxor        xmm10, xmm8			; C6·H^3: HI += it
-    movdqu      xmm8, [r11 + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C7·H^2: C
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    pxor        xmm9, xmm5                          ; C6·H^3: LO += it
+    pxor        xmm10, xmm6                         ; C6·H^3: HI += it
+    pxor        xmm9, xmm7                          ; C6·H^3: LO += it
+    pxor        xmm10, xmm8                         ; C6·H^3: HI += it
+    movdqu      xmm8, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C7·H^2: C
     movdqa      xmm5, xmm8
-    pclmulqdq   xmm5, [rdi + 288], 0x00		; C7·H^2: A0·K0
+    pclmulqdq   xmm5, [rdi + 288], 0x00             ; C7·H^2: A0·K0
     movdqa      xmm6, xmm8
-    pclmulqdq   xmm6, [rdi + 288], 0x10		; C7·H^2: A0·K1
+    pclmulqdq   xmm6, [rdi + 288], 0x10             ; C7·H^2: A0·K1
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    pclmulqdq   xmm8, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    pxor        xmm9, xmm1			; C7·H^2: LO += it
-    pxor        xmm10, xmm2			; C7·H^2: HI += it
-    pxor        xmm9, xmm3			; C7·H^2: LO += it
-    pxor        xmm10, xmm4			; C7·H^2: HI += it
-    movdqu      xmm4, [r11 + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C8·H^1: C
+    pclmulqdq   xmm7, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    pclmulqdq   xmm8, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    pxor        xmm9, xmm1                          ; C7·H^2: LO += it
+    pxor        xmm10, xmm2                         ; C7·H^2: HI += it
+    pxor        xmm9, xmm3                          ; C7·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C7·H^2: HI += it
+    movdqu      xmm4, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C8·H^1: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 304], 0x00		; C8·H^1: A0·K0
+    pclmulqdq   xmm1, [rdi + 304], 0x00             ; C8·H^1: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 304], 0x10		; C8·H^1: A0·K1
+    pclmulqdq   xmm2, [rdi + 304], 0x10             ; C8·H^1: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    pclmulqdq   xmm4, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    pxor        xmm9, xmm5			; C8·H^1: LO += it
-    pxor        xmm10, xmm6			; C8·H^1: HI += it
-    pxor        xmm9, xmm7			; C8·H^1: LO += it
-    pxor        xmm10, xmm8			; C8·H^1: HI += it
-    movdqu      xmm8, [r11 + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C2·H^7: C
+    pclmulqdq   xmm3, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm4, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm9, xmm5                          ; C8·H^1: LO += it
+    pxor        xmm10, xmm6                         ; C8·H^1: HI += it
+    pxor        xmm9, xmm7                          ; C8·H^1: LO += it
+    pxor        xmm10, xmm8                         ; C8·H^1: HI += it
+    movdqu      xmm8, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C2·H^7: C
     movdqa      xmm5, xmm8
-    pclmulqdq   xmm5, [rdi + 208], 0x00		; C2·H^7: A0·K0
+    pclmulqdq   xmm5, [rdi + 208], 0x00             ; C2·H^7: A0·K0
     movdqa      xmm6, xmm8
-    pclmulqdq   xmm6, [rdi + 208], 0x10		; C2·H^7: A0·K1
+    pclmulqdq   xmm6, [rdi + 208], 0x10             ; C2·H^7: A0·K1
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    pclmulqdq   xmm8, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm9, xmm1			; C2·H^7: LO += it
-    pxor        xmm10, xmm2			; C2·H^7: HI += it
-    pxor        xmm9, xmm3			; C2·H^7: LO += it
-    pxor        xmm10, xmm4			; C2·H^7: HI += it
-    movdqu      xmm1, [r11]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C1·H^8: C
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
+    pclmulqdq   xmm7, [rdi + 48], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm8, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm9, xmm1                          ; C2·H^7: LO += it
+    pxor        xmm10, xmm2                         ; C2·H^7: HI += it
+    pxor        xmm9, xmm3                          ; C2·H^7: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^7: HI += it
+    movdqu      xmm1, [r11]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C1·H^8: C
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 192], 0x00		; C1·H^8: A0·K0
+    pclmulqdq   xmm2, [rdi + 192], 0x00             ; C1·H^8: A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm3, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pclmulqdq   xmm1, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm9, xmm5			; C1·H^8: LO += it
-    pxor        xmm10, xmm6			; C1·H^8: HI += it
-    pxor        xmm9, xmm7			; C1·H^8: LO += it
-    pxor        xmm10, xmm8			; C1·H^8: HI += it
-    pxor        xmm9, xmm2			; C1·H^8: LO += it
-    pxor        xmm10, xmm3			; C1·H^8: HI += it
-    pxor        xmm9, xmm4			; C1·H^8: LO += it
-    pxor        xmm10, xmm1			; C1·H^8: HI += it
+    pclmulqdq   xmm4, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pclmulqdq   xmm1, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm9, xmm5                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm6                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm7                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm8                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm2                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm4                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm1                         ; C1·H^8: HI += it
     movdqa      xmm15, xmm9
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm9, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm10			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
-    add         r11, 0x80			; reduce
-    sub         rbx, 0x80			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm9, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm10                         ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
 .tail:
     cmp         rbx, 0x00
-    je          .store				; reduce
-    lea         rax, [rbx + 15]			; reduce
-    and         rax, -16			; reduce
-    lea         rcx, [rdi + 160]		; reduce
-    sub         rcx, rax			; reduce: H^m
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 160]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
     cmp         rbx, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm5, xmm5			; reduce
-    pxor        xmm6, xmm6			; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm1, [r11]			; C·H^m: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C·H^m: C
-    pxor        xmm1, xmm15			; C·H^m: A = X + C
+    movdqu      xmm1, [r11]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C·H^m: C
+    pxor        xmm1, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rcx + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm5, [rcx + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rcx + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm6, [rcx + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rcx], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm1, [rcx], 0x11		; C·H^m: A1·B1
-    pxor        xmm5, xmm2			; C·H^m: LO += it
-    pxor        xmm6, xmm1			; C·H^m: HI += it
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pclmulqdq   xmm2, [rcx], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm5, xmm2                          ; C·H^m: LO += it
+    pxor        xmm6, xmm1                          ; C·H^m: HI += it
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm4, [r11]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [r11]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rcx + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm1, [rcx + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rcx + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm2, [rcx + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rcx], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rcx], 0x11		; C·H^i: A1·B1
-    pxor        xmm5, xmm1			; C·H^i: LO += it
-    pxor        xmm6, xmm2			; C·H^i: HI += it
-    pxor        xmm5, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: HI += it
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rcx], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rcx], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^i: LO += it
+    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    pxor        xmm5, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
@@ -1498,32 +1498,32 @@ gcm256_sse_k_clmul1_x8_short_encrypt:
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm11, xmm0			; C_last
-    pxor        xmm11, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm11, xmm0                         ; C_last
+    pxor        xmm11, xmm15                        ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, [rcx + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rcx + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, [rcx + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rcx + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm11
-    pclmulqdq   xmm3, [rcx], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm11, [rcx], 0x11		; C·H: A1·B1
-    pxor        xmm5, xmm1			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: HI += it
-    pxor        xmm5, xmm3			; C·H: LO += it
-    pxor        xmm6, xmm11			; C·H: HI += it
+    pclmulqdq   xmm3, [rcx], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm11, [rcx], 0x11                  ; C·H: A1·B1
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
+    pxor        xmm5, xmm3                          ; C·H: LO += it
+    pxor        xmm6, xmm11                         ; C·H: HI += it
 .tail_reduce:
     movdqa      xmm15, xmm5
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm6			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, xmm0			; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbx				; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1535,313 +1535,313 @@ global gcm256_sse_k_clmul1_x8_short_decrypt:function (gcm256_sse_k_clmul1_x8_sho
 align 32
 gcm256_sse_k_clmul1_x8_short_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]	; byte_swap
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, xmm0			; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, xmm0			; counter, last word first
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, xmm0                         ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, xmm0                         ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .groups:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
-    movdqu      xmm1, [rcx + 32]		; C3·H^6: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    movdqu      xmm1, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
-    pshufb      xmm1, xmm0			; C3·H^6: C
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    pshufb      xmm1, xmm0                          ; C3·H^6: C
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm12, xmm1
-    pclmulqdq   xmm12, [rdi + 224], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm12, [rdi + 224], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 64], 0x01		; C3·H^6: A1·B0
+    pclmulqdq   xmm2, [rdi + 64], 0x01              ; C3·H^6: A1·B0
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
-    pxor        xmm12, xmm2			; C4·H^5: LO += it
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
+    pxor        xmm12, xmm2                         ; C4·H^5: LO += it
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm8, xmm1
-    pclmulqdq   xmm8, [rdi + 224], 0x10		; C3·H^6: A0·K1
+    pclmulqdq   xmm8, [rdi + 224], 0x10             ; C3·H^6: A0·K1
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    pclmulqdq   xmm1, [rdi + 64], 0x11		; C3·H^6: A1·B1
+    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    pclmulqdq   xmm1, [rdi + 64], 0x11              ; C3·H^6: A1·B1
     movdqa      xmm13, xmm14
-    paddd       xmm13, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm13, xmm0			; AES: counter block
-    pxor        xmm8, xmm1			; C4·H^5: HI += it
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm3, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pshufb      xmm3, xmm0			; C4·H^5: C
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
+    paddd       xmm13, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm13, xmm0                         ; AES: counter block
+    pxor        xmm8, xmm1                          ; C4·H^5: HI += it
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm3, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pshufb      xmm3, xmm0                          ; C4·H^5: C
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm12, xmm2			; C5·H^4: LO += it
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm12, xmm2                         ; C5·H^4: LO += it
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; C4·H^5: A0·K1
-    pxor        xmm13, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^5: A0·K1
+    pxor        xmm13, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    pxor        xmm12, xmm2			; C5·H^4: LO += it
-    aesenc      xmm9, xmm1			; AES: round 1
-    aesenc      xmm10, xmm1			; AES: round 1
-    pclmulqdq   xmm3, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    aesenc      xmm11, xmm1			; AES: round 1
-    aesenc      xmm13, xmm1			; AES: round 1
-    pxor        xmm8, xmm3			; C5·H^4: HI += it
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm3, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    pshufb      xmm3, xmm0			; C5·H^4: C
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm9, xmm1			; AES: round 2
+    pclmulqdq   xmm2, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    pxor        xmm12, xmm2                         ; C5·H^4: LO += it
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    pclmulqdq   xmm3, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    aesenc      xmm11, xmm1                         ; AES: round 1
+    aesenc      xmm13, xmm1                         ; AES: round 1
+    pxor        xmm8, xmm3                          ; C5·H^4: HI += it
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm3, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    pshufb      xmm3, xmm0                          ; C5·H^4: C
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm9, xmm1                          ; AES: round 2
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 256], 0x00		; C5·H^4: A0·K0
-    aesenc      xmm10, xmm1			; AES: round 2
-    aesenc      xmm11, xmm1			; AES: round 2
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm13, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
+    pclmulqdq   xmm2, [rdi + 256], 0x00             ; C5·H^4: A0·K0
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    aesenc      xmm11, xmm1                         ; AES: round 2
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm13, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; C5·H^4: A0·K1
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    pxor        xmm8, xmm2			; C6·H^3: HI += it
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; C5·H^4: A0·K1
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    pxor        xmm8, xmm2                          ; C6·H^3: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    aesenc      xmm9, xmm1			; AES: round 3
-    aesenc      xmm10, xmm1			; AES: round 3
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm11, xmm1			; AES: round 3
-    aesenc      xmm13, xmm1			; AES: round 3
-    pclmulqdq   xmm3, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm1			; AES: round 4
-    pxor        xmm8, xmm3			; C6·H^3: HI += it
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm3, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm9, xmm1			; AES: round 4
-    pshufb      xmm3, xmm0			; C6·H^3: C
-    aesenc      xmm10, xmm1			; AES: round 4
-    aesenc      xmm11, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    aesenc      xmm9, xmm1                          ; AES: round 3
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 3
+    aesenc      xmm13, xmm1                         ; AES: round 3
+    pclmulqdq   xmm3, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    pxor        xmm8, xmm3                          ; C6·H^3: HI += it
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm3, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    pshufb      xmm3, xmm0                          ; C6·H^3: C
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    aesenc      xmm11, xmm1                         ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 272], 0x00		; C6·H^3: A0·K0
-    aesenc      xmm13, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    pxor        xmm12, xmm2			; C7·H^2: LO += it
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C6·H^3: A0·K0
+    aesenc      xmm13, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    pxor        xmm12, xmm2                         ; C7·H^2: LO += it
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; C6·H^3: A0·K1
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    aesenc      xmm9, xmm1			; AES: round 5
-    aesenc      xmm10, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; C6·H^3: A0·K1
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    aesenc      xmm10, xmm1                         ; AES: round 5
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    aesenc      xmm11, xmm1			; AES: round 5
-    aesenc      xmm13, xmm1			; AES: round 5
-    pxor        xmm12, xmm2			; C7·H^2: LO += it
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm1			; AES: round 6
-    pclmulqdq   xmm3, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    pxor        xmm8, xmm3			; C7·H^2: HI += it
-    aesenc      xmm7, xmm1			; AES: round 6
-    aesenc      xmm9, xmm1			; AES: round 6
-    movdqu      xmm2, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    aesenc      xmm10, xmm1			; AES: round 6
-    aesenc      xmm11, xmm1			; AES: round 6
-    pshufb      xmm2, xmm0			; C7·H^2: C
-    aesenc      xmm13, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
+    pclmulqdq   xmm2, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    aesenc      xmm11, xmm1                         ; AES: round 5
+    aesenc      xmm13, xmm1                         ; AES: round 5
+    pxor        xmm12, xmm2                         ; C7·H^2: LO += it
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    pclmulqdq   xmm3, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    pxor        xmm8, xmm3                          ; C7·H^2: HI += it
+    aesenc      xmm7, xmm1                          ; AES: round 6
+    aesenc      xmm9, xmm1                          ; AES: round 6
+    movdqu      xmm2, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    aesenc      xmm10, xmm1                         ; AES: round 6
+    aesenc      xmm11, xmm1                         ; AES: round 6
+    pshufb      xmm2, xmm0                          ; C7·H^2: C
+    aesenc      xmm13, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 288], 0x00		; C7·H^2: A0·K0
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    pxor        xmm12, xmm3			; C8·H^1: LO += it
-    aesenc      xmm6, xmm1			; AES: round 7
-    aesenc      xmm7, xmm1			; AES: round 7
+    pclmulqdq   xmm3, [rdi + 288], 0x00             ; C7·H^2: A0·K0
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    pxor        xmm12, xmm3                         ; C8·H^1: LO += it
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    aesenc      xmm7, xmm1                          ; AES: round 7
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; C7·H^2: A0·K1
-    aesenc      xmm9, xmm1			; AES: round 7
-    aesenc      xmm10, xmm1			; AES: round 7
-    pxor        xmm8, xmm3			; C8·H^1: HI += it
-    aesenc      xmm11, xmm1			; AES: round 7
-    aesenc      xmm13, xmm1			; AES: round 7
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; C7·H^2: A0·K1
+    aesenc      xmm9, xmm1                          ; AES: round 7
+    aesenc      xmm10, xmm1                         ; AES: round 7
+    pxor        xmm8, xmm3                          ; C8·H^1: HI += it
+    aesenc      xmm11, xmm1                         ; AES: round 7
+    aesenc      xmm13, xmm1                         ; AES: round 7
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    movdqu      xmm3, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm3			; AES: round 8
-    pxor        xmm12, xmm1			; C8·H^1: LO += it
-    aesenc      xmm5, xmm3			; AES: round 8
-    aesenc      xmm6, xmm3			; AES: round 8
-    pclmulqdq   xmm2, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    aesenc      xmm7, xmm3			; AES: round 8
-    aesenc      xmm9, xmm3			; AES: round 8
-    pxor        xmm8, xmm2			; C8·H^1: HI += it
-    aesenc      xmm10, xmm3			; AES: round 8
-    aesenc      xmm11, xmm3			; AES: round 8
-    movdqu      xmm1, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm13, xmm3			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    pshufb      xmm1, xmm0			; C8·H^1: C
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
+    pclmulqdq   xmm1, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    movdqu      xmm3, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm3                          ; AES: round 8
+    pxor        xmm12, xmm1                         ; C8·H^1: LO += it
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    pclmulqdq   xmm2, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    aesenc      xmm7, xmm3                          ; AES: round 8
+    aesenc      xmm9, xmm3                          ; AES: round 8
+    pxor        xmm8, xmm2                          ; C8·H^1: HI += it
+    aesenc      xmm10, xmm3                         ; AES: round 8
+    aesenc      xmm11, xmm3                         ; AES: round 8
+    movdqu      xmm1, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    aesenc      xmm13, xmm3                         ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    pshufb      xmm1, xmm0                          ; C8·H^1: C
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x00		; C8·H^1: A0·K0
-    aesenc      xmm6, xmm2			; AES: round 9
-    aesenc      xmm7, xmm2			; AES: round 9
-    pxor        xmm12, xmm3			; C2·H^7: LO += it
-    aesenc      xmm9, xmm2			; AES: round 9
-    aesenc      xmm10, xmm2			; AES: round 9
+    pclmulqdq   xmm3, [rdi + 304], 0x00             ; C8·H^1: A0·K0
+    aesenc      xmm6, xmm2                          ; AES: round 9
+    aesenc      xmm7, xmm2                          ; AES: round 9
+    pxor        xmm12, xmm3                         ; C2·H^7: LO += it
+    aesenc      xmm9, xmm2                          ; AES: round 9
+    aesenc      xmm10, xmm2                         ; AES: round 9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; C8·H^1: A0·K1
-    aesenc      xmm11, xmm2			; AES: round 9
-    aesenc      xmm13, xmm2			; AES: round 9
-    pxor        xmm8, xmm3			; C2·H^7: HI += it
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm2			; AES: round 10
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; C8·H^1: A0·K1
+    aesenc      xmm11, xmm2                         ; AES: round 9
+    aesenc      xmm13, xmm2                         ; AES: round 9
+    pxor        xmm8, xmm3                          ; C2·H^7: HI += it
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm2                          ; AES: round 10
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    aesenc      xmm5, xmm2			; AES: round 10
-    aesenc      xmm6, xmm2			; AES: round 10
-    pxor        xmm12, xmm3			; C2·H^7: LO += it
-    aesenc      xmm7, xmm2			; AES: round 10
-    aesenc      xmm9, xmm2			; AES: round 10
-    pclmulqdq   xmm1, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    aesenc      xmm10, xmm2			; AES: round 10
-    aesenc      xmm11, xmm2			; AES: round 10
-    pxor        xmm8, xmm1			; C2·H^7: HI += it
-    aesenc      xmm13, xmm2			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    movdqu      xmm2, [rcx]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    pshufb      xmm2, xmm0			; C1·H^8: C
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    pxor        xmm2, xmm15			; C1·H^8: A = X + C
-    aesenc      xmm9, xmm1			; AES: round 11
-    aesenc      xmm10, xmm1			; AES: round 11
-    movdqu      xmm3, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    aesenc      xmm11, xmm1			; AES: round 11
-    aesenc      xmm13, xmm1			; AES: round 11
-    pshufb      xmm3, xmm0			; C2·H^7: C
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm1			; AES: round 12
+    pclmulqdq   xmm3, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    aesenc      xmm5, xmm2                          ; AES: round 10
+    aesenc      xmm6, xmm2                          ; AES: round 10
+    pxor        xmm12, xmm3                         ; C2·H^7: LO += it
+    aesenc      xmm7, xmm2                          ; AES: round 10
+    aesenc      xmm9, xmm2                          ; AES: round 10
+    pclmulqdq   xmm1, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    aesenc      xmm10, xmm2                         ; AES: round 10
+    aesenc      xmm11, xmm2                         ; AES: round 10
+    pxor        xmm8, xmm1                          ; C2·H^7: HI += it
+    aesenc      xmm13, xmm2                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    movdqu      xmm2, [rcx]                         ; C1·H^8: C, bytes as in memory
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    pshufb      xmm2, xmm0                          ; C1·H^8: C
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    pxor        xmm2, xmm15                         ; C1·H^8: A = X + C
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    movdqu      xmm3, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    aesenc      xmm11, xmm1                         ; AES: round 11
+    aesenc      xmm13, xmm1                         ; AES: round 11
+    pshufb      xmm3, xmm0                          ; C2·H^7: C
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm1                          ; AES: round 12
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 208], 0x00	; C2·H^7: A0·K0
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    pxor        xmm12, xmm15			; C1·H^8: LO += it
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm9, xmm1			; AES: round 12
+    pclmulqdq   xmm15, [rdi + 208], 0x00            ; C2·H^7: A0·K0
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    pxor        xmm12, xmm15                        ; C1·H^8: LO += it
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm9, xmm1                          ; AES: round 12
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 208], 0x10	; C2·H^7: A0·K1
-    aesenc      xmm10, xmm1			; AES: round 12
-    aesenc      xmm11, xmm1			; AES: round 12
-    pxor        xmm8, xmm15			; C1·H^8: HI += it
-    aesenc      xmm13, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
+    pclmulqdq   xmm15, [rdi + 208], 0x10            ; C2·H^7: A0·K1
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    aesenc      xmm11, xmm1                         ; AES: round 12
+    pxor        xmm8, xmm15                         ; C1·H^8: HI += it
+    aesenc      xmm13, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    pxor        xmm12, xmm15			; C1·H^8: LO += it
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    aesenc      xmm9, xmm1			; AES: round 13
-    aesenc      xmm10, xmm1			; AES: round 13
-    pxor        xmm8, xmm3			; C1·H^8: HI += it
-    aesenc      xmm11, xmm1			; AES: round 13
-    aesenc      xmm13, xmm1			; AES: round 13
+    pclmulqdq   xmm15, [rdi + 48], 0x01             ; C2·H^7: A1·B0
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    pxor        xmm12, xmm15                        ; C1·H^8: LO += it
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    pxor        xmm8, xmm3                          ; C1·H^8: HI += it
+    aesenc      xmm11, xmm1                         ; AES: round 13
+    aesenc      xmm13, xmm1                         ; AES: round 13
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
-    movdqu      xmm3, [rdi + 544]		; AES: k_14
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
+    movdqu      xmm3, [rdi + 544]                   ; AES: k_14
     movdqu      xmm15, [rcx]
-    pxor        xmm15, xmm3			; AES: k_Nr + text
-    pxor        xmm12, xmm1			; C1·H^8: LO += it
-    aesenclast  xmm4, xmm15			; AES: last round: the other text
-    movdqu      [r8], xmm4			; AES: written
+    pxor        xmm15, xmm3                         ; AES: k_Nr + text
+    pxor        xmm12, xmm1                         ; C1·H^8: LO += it
+    aesenclast  xmm4, xmm15                         ; AES: last round: the other text
+    movdqu      [r8], xmm4                          ; AES: written
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm1, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqu      xmm4, [rcx + 16]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    pxor        xmm8, xmm1			; C1·H^8: HI += it
-    movdqu      [r8 + 16], xmm5			; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    pxor        xmm8, xmm1                          ; C1·H^8: HI += it
+    movdqu      [r8 + 16], xmm5                     ; AES: written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    aesenclast  xmm6, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm6			; AES: written
-    pxor        xmm12, xmm4			; C1·H^8: LO += it
+    pclmulqdq   xmm4, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    aesenclast  xmm6, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm6                     ; AES: written
+    pxor        xmm12, xmm4                         ; C1·H^8: LO += it
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    pclmulqdq   xmm2, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    movdqu      [r8 + 48], xmm7			; AES: written
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    movdqu      [r8 + 48], xmm7                     ; AES: written
     movdqu      xmm1, [rcx + 64]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    pxor        xmm8, xmm2			; C1·H^8: HI += it
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 64], xmm9			; AES: written
-    pshufd      xmm2, xmm12, 0x4e		; reduce: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 64], xmm9                     ; AES: written
+    pshufd      xmm2, xmm12, 0x4e                   ; reduce: (LO1, LO0)
     movdqu      xmm1, [rcx + 80]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm10, xmm1			; AES: last round: the other text
-    pxor        xmm2, xmm8			; reduce: + HI
-    movdqu      [r8 + 80], xmm10		; AES: written
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
+    pxor        xmm2, xmm8                          ; reduce: + HI
+    movdqu      [r8 + 80], xmm10                    ; AES: written
     movdqu      xmm1, [rcx + 96]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    pclmulqdq   xmm12, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    aesenclast  xmm11, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 96], xmm11		; AES: written
-    pxor        xmm12, xmm2			; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    pclmulqdq   xmm12, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
+    movdqu      [r8 + 96], xmm11                    ; AES: written
+    pxor        xmm12, xmm2                         ; reduce: RES = fold(LO) + HI
     movdqu      xmm1, [rcx + 112]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm13, xmm1			; AES: last round: the other text
-    movdqa      xmm15, xmm12			; reduce
-    movdqu      [r8 + 112], xmm13		; AES: written
-    add         rcx, 0x80			; next group
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm13, xmm1                         ; AES: last round: the other text
+    movdqa      xmm15, xmm12                        ; reduce
+    movdqu      [r8 + 112], xmm13                   ; AES: written
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
@@ -1855,291 +1855,291 @@ gcm256_sse_k_clmul1_x8_short_decrypt:
     lea         r11, [rbp + 15]
     and         r11, -16
     lea         rax, [rdi + 160]
-    sub         rax, r11			; H^m
+    sub         rax, r11                            ; H^m
     cmp         rbp, 0x10
     jae         .tail_first
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm1, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C·H^m: C
-    pxor        xmm1, xmm15			; C·H^m: A = X + C
+    movdqu      xmm1, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C·H^m: C
+    pxor        xmm1, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rax + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm5, [rax + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rax + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm6, [rax + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rax], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm1, [rax], 0x11		; C·H^m: A1·B1
-    pxor        xmm5, xmm2			; C·H^m: LO += it
-    pxor        xmm6, xmm1			; C·H^m: HI += it
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm2, [rax], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rax], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm5, xmm2                          ; C·H^m: LO += it
+    pxor        xmm6, xmm1                          ; C·H^m: HI += it
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm4, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm1, [rax + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rax + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm2, [rax + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rax], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rax], 0x11		; C·H^i: A1·B1
-    pxor        xmm5, xmm1			; C·H^i: LO += it
-    pxor        xmm6, xmm2			; C·H^i: HI += it
-    pxor        xmm5, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: HI += it
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rax], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rax], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^i: LO += it
+    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    pxor        xmm5, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: HI += it
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .tail_block
 .tail_after_block:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .tail_reduce
 .tail_rest:
     pxor        xmm4, xmm4
     cmp         rbp, 0x08
     jb          .tail_under8
-    movq        xmm4, [r10]			; bytes 0..7
-    movq        xmm2, [r10 + rbp - 8]		; the last 8 bytes
+    movq        xmm4, [r10]                         ; bytes 0..7
+    movq        xmm2, [r10 + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm1, rbp
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
     cmp         rbp, 0x04
     jb          .tail_under4
-    movd        xmm4, [r10]			; bytes 0..3
-    movd        xmm2, [r10 + rbp - 4]		; the last 4 bytes
+    movd        xmm4, [r10]                         ; bytes 0..3
+    movd        xmm2, [r10 + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbp
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [r10]		; byte 0
+    movzx       r11d, byte [r10]                    ; byte 0
     movq        xmm4, r11
-    movzx       r11d, byte [r10 + rbx]		; byte r >> 1
+    movzx       r11d, byte [r10 + rbx]              ; byte r >> 1
     movq        xmm1, r11
-    mov         r11d, 0x00			; no byte stays
+    mov         r11d, 0x00                          ; no byte stays
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbp, 0x01
-    movzx       r10d, byte [r10 + rbp]		; byte r - 1
+    movzx       r10d, byte [r10 + rbp]              ; byte r - 1
     movq        xmm3, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         rbp, 0x03
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
-    mov         r11d, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         r11d, 0x00                          ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rax + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rax + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rax + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rax + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rax], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm4, [rax], 0x11		; C·H: A1·B1
-    pxor        xmm5, xmm1			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: HI += it
-    pxor        xmm5, xmm3			; C·H: LO += it
-    pxor        xmm6, xmm4			; C·H: HI += it
+    pclmulqdq   xmm3, [rax], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rax], 0x11                   ; C·H: A1·B1
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
+    pxor        xmm5, xmm3                          ; C·H: LO += it
+    pxor        xmm6, xmm4                          ; C·H: HI += it
 .tail_reduce:
     movdqa      xmm15, xmm5
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm6			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
-    pxor        xmm1, xmm1			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm1                          ; reduce
     cmp         r9, 0x00
-    je          .written			; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
-    jb          .under_4			; reduce
+    jb          .under_4                            ; reduce
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm4                     ; AES: written
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm5			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm5                     ; AES: written
     movdqu      xmm2, [rcx + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm6			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm6                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm4			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm4                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
@@ -2147,177 +2147,177 @@ gcm256_sse_k_clmul1_x8_short_decrypt:
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    pshufb      xmm3, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r8], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r8], xmm3                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     movdqa      xmm5, xmm14
-    pshufb      xmm5, xmm0			; AES: counter block
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm5, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm5, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm5, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm5, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm5, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm5, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm5, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm5, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm5, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm5, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm5, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm5, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm5, xmm1			; AES: round 13
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    pxor        xmm1, xmm1			; AES
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [rcx]			; AES: bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm2, rax			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [rcx]			; AES: bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rax			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm1, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm2, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm3, r10			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm2, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm3, r10                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm3, rax			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movq        xmm1, r9			; AES
-    pxor        xmm2, xmm2			; AES
-    pshufb      xmm1, xmm2			; AES: r in every byte
-    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm1, xmm5			; AES: zero-padded
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movq        xmm1, r9                            ; AES
+    pxor        xmm2, xmm2                          ; AES
+    pshufb      xmm1, xmm2                          ; AES: r in every byte
+    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm1, xmm5                          ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm5			; AES: 8 of its bytes
-    psrldq      xmm5, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm5                          ; AES: 8 of its bytes
+    psrldq      xmm5, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm5			; AES: 4 of its bytes
-    psrldq      xmm5, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm5                          ; AES: 4 of its bytes
+    psrldq      xmm5, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         rax, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm5, 0x00		; AES: 2 of its bytes
-    psrldq      xmm5, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm5, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm5, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm5, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm5, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
 .store:
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, xmm0			; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, xmm0                         ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2329,33 +2329,33 @@ global gcm256_sse_k_clmul1_x8_short_seal:function (gcm256_sse_k_clmul1_x8_short_
 align 32
 gcm256_sse_k_clmul1_x8_short_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    sub         rsp, 0x18			; frame
-    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]	; byte_swap
-    mov         r13, [rsp + 64]			; len, from the stack
-    mov         r12, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    sub         rsp, 0x18                           ; frame
+    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; byte_swap
+    mov         r13, [rsp + 64]                     ; len, from the stack
+    mov         r12, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r10, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r10
     ja          .refused
     cmp         r8, r10
     ja          .refused
-    mov         r10, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, r10
     ja          .refused
     cmp         rdx, 0x0c
     jne         .other
-    movq        xmm13, [rsi]			; IV, bytes 0..7
-    movd        xmm1, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm13, xmm1			; IV
-    por         xmm13, [rel gcm256_sse_k_clmul1_x8_short_first_number]	; IV || 1
+    movq        xmm13, [rsi]                        ; IV, bytes 0..7
+    movd        xmm1, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm13, xmm1                         ; IV
+    por         xmm13, [rel gcm256_sse_k_clmul1_x8_short_first_number]  ; IV || 1
     jmp         .counter
 .other:
     pxor        xmm13, xmm13
@@ -2363,298 +2363,298 @@ gcm256_sse_k_clmul1_x8_short_seal:
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm1, [rsi]			; C, bytes as in memory
-    pshufb      xmm1, xmm0			; C
-    pxor        xmm13, xmm1			; (X + C)·H
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C
+    pxor        xmm13, xmm1                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .iv_lengths
 .iv_short:
     pxor        xmm4, xmm4
     cmp         rbx, 0x08
     jb          .iv_under8
-    movq        xmm4, [rsi]			; bytes 0..7
-    movq        xmm2, [rsi + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rsi]                         ; bytes 0..7
+    movq        xmm2, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .iv_under4
-    movd        xmm4, [rsi]			; bytes 0..3
-    movd        xmm2, [rsi + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rsi]                         ; bytes 0..3
+    movd        xmm2, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rsi]		; byte 0
+    movzx       r10d, byte [rsi]                    ; byte 0
     movq        xmm4, r10
-    movzx       r10d, byte [rsi + r11]		; byte r >> 1
+    movzx       r10d, byte [rsi + r11]              ; byte r >> 1
     movq        xmm1, r10
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       esi, byte [rsi + rbx]		; byte r - 1
+    movzx       esi, byte [rsi + rbx]               ; byte r - 1
     movq        xmm3, rsi
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm13, xmm4			; (X + C)·H
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm13, xmm4                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm1, rdx
-    pxor        xmm13, xmm1			; (X + C)·H
+    pxor        xmm13, xmm1                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
-    pshufb      xmm13, xmm0			; J_0
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
+    pshufb      xmm13, xmm0                         ; J_0
 .counter:
     cmp         r8, 0x11
     jae         .more
     pxor        xmm1, xmm1
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .text
     cmp         r8, 0x10
     jb          .not_whole
-    movdqu      xmm1, [rcx]			; AAD, its last block
-    pshufb      xmm1, xmm0			; AAD
+    movdqu      xmm1, [rcx]                         ; AAD, its last block
+    pshufb      xmm1, xmm0                          ; AAD
     jmp         .text
 .not_whole:
     pxor        xmm1, xmm1
     cmp         r8, 0x08
     jb          .block_under8
-    movq        xmm1, [rcx]			; bytes 0..7
-    movq        xmm3, [rcx + r8 - 8]		; the last 8 bytes
+    movq        xmm1, [rcx]                         ; bytes 0..7
+    movq        xmm3, [rcx + r8 - 8]                ; the last 8 bytes
     mov         rcx, r8
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; C_last, zero-padded
     jmp         .block_padded
 .block_under8:
     cmp         r8, 0x04
     jb          .block_under4
-    movd        xmm1, [rcx]			; bytes 0..3
-    movd        xmm3, [rcx + r8 - 4]		; the last 4 bytes
+    movd        xmm1, [rcx]                         ; bytes 0..3
+    movd        xmm3, [rcx + r8 - 4]                ; the last 4 bytes
     mov         rcx, r8
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm1, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm1, xmm3                          ; C_last, zero-padded
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
     shr         rsi, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     movq        xmm1, rdx
-    movzx       edx, byte [rcx + rsi]		; byte r >> 1
+    movzx       edx, byte [rcx + rsi]               ; byte r >> 1
     movq        xmm2, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rsi, 0x03
     movq        xmm3, rsi
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     mov         rdx, r8
     sub         rdx, 0x01
-    movzx       ecx, byte [rcx + rdx]		; byte r - 1
+    movzx       ecx, byte [rcx + rdx]               ; byte r - 1
     movq        xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm3, rdx
-    psllq       xmm4, xmm3			; into place
-    mov         edx, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         edx, 0x00                           ; no byte stays
     por         xmm1, xmm2
-    por         xmm1, xmm4			; C_last, zero-padded
+    por         xmm1, xmm4                          ; C_last, zero-padded
 .block_padded:
-    pshufb      xmm1, xmm0			; AAD
+    pshufb      xmm1, xmm0                          ; AAD
     jmp         .text
 .more:
     mov         rbp, r8
     sub         rbp, 0x01
     and         rbp, 0x0f
-    add         rbp, 0x01			; bytes of the last block
+    add         rbp, 0x01                           ; bytes of the last block
     mov         rbx, r8
-    sub         rbx, rbp			; bytes before it
-    lea         rdx, [rcx + rbx]		; the last block
+    sub         rbx, rbp                            ; bytes before it
+    lea         rdx, [rcx + rbx]                    ; the last block
     pxor        xmm1, xmm1
     cmp         rbx, 0x80
     jb          .aad_tail
 .aad_groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    movdqu      xmm7, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C3·H^6: C
+    movdqu      xmm7, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C3·H^6: C
     movdqa      xmm10, xmm7
-    pclmulqdq   xmm10, [rdi + 224], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm10, [rdi + 224], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm11, xmm7
-    pclmulqdq   xmm11, [rdi + 224], 0x10	; C3·H^6: A0·K1
+    pclmulqdq   xmm11, [rdi + 224], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    pclmulqdq   xmm7, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    movdqu      xmm5, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C4·H^5: C
+    pclmulqdq   xmm6, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm7, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^5: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 240], 0x10		; C4·H^5: A0·K1
+    pclmulqdq   xmm3, [rdi + 240], 0x10             ; C4·H^5: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    pclmulqdq   xmm5, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    pxor        xmm10, xmm6			; C4·H^5: LO += it
-    pxor        xmm11, xmm7			; C4·H^5: HI += it
-    movdqu      xmm9, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C5·H^4: C
+    pclmulqdq   xmm4, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm10, xmm6                         ; C4·H^5: LO += it
+    pxor        xmm11, xmm7                         ; C4·H^5: HI += it
+    movdqu      xmm9, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C5·H^4: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 256], 0x00		; C5·H^4: A0·K0
+    pclmulqdq   xmm6, [rdi + 256], 0x00             ; C5·H^4: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 256], 0x10		; C5·H^4: A0·K1
+    pclmulqdq   xmm7, [rdi + 256], 0x10             ; C5·H^4: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    pxor        xmm10, xmm2			; C5·H^4: LO += it
-    pxor        xmm11, xmm3			; C5·H^4: HI += it
-    pxor        xmm10, xmm4			; C5·H^4: LO += it
-    pxor        xmm11, xmm5			; C5·H^4: HI += it
-    movdqu      xmm5, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C6·H^3: C
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm10, xmm2                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm3                         ; C5·H^4: HI += it
+    pxor        xmm10, xmm4                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^4: HI += it
+    movdqu      xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C6·H^3: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 272], 0x00		; C6·H^3: A0·K0
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C6·H^3: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 272], 0x10		; C6·H^3: A0·K1
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C6·H^3: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    pclmulqdq   xmm5, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    pxor        xmm10, xmm6			; C6·H^3: LO += it
-    pxor        xmm11, xmm7			; C6·H^3: HI += it
-    pxor        xmm10, xmm8			; C6·H^3: LO += it
-    pxor        xmm11, xmm9			; C6·H^3: HI += it
-    movdqu      xmm9, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C7·H^2: C
+    pclmulqdq   xmm4, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    pxor        xmm10, xmm6                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm7                         ; C6·H^3: HI += it
+    pxor        xmm10, xmm8                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm9                         ; C6·H^3: HI += it
+    movdqu      xmm9, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C7·H^2: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 288], 0x00		; C7·H^2: A0·K0
+    pclmulqdq   xmm6, [rdi + 288], 0x00             ; C7·H^2: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 288], 0x10		; C7·H^2: A0·K1
+    pclmulqdq   xmm7, [rdi + 288], 0x10             ; C7·H^2: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    pclmulqdq   xmm9, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    pxor        xmm10, xmm2			; C7·H^2: LO += it
-    pxor        xmm11, xmm3			; C7·H^2: HI += it
-    pxor        xmm10, xmm4			; C7·H^2: LO += it
-    pxor        xmm11, xmm5			; C7·H^2: HI += it
-    movdqu      xmm5, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C8·H^1: C
+    pclmulqdq   xmm8, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    pxor        xmm10, xmm2                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm3                         ; C7·H^2: HI += it
+    pxor        xmm10, xmm4                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^2: HI += it
+    movdqu      xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C8·H^1: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; C8·H^1: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; C8·H^1: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; C8·H^1: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; C8·H^1: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    pclmulqdq   xmm5, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    pxor        xmm10, xmm6			; C8·H^1: LO += it
-    pxor        xmm11, xmm7			; C8·H^1: HI += it
-    pxor        xmm10, xmm8			; C8·H^1: LO += it
-    pxor        xmm11, xmm9			; C8·H^1: HI += it
-    movdqu      xmm9, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C2·H^7: C
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm10, xmm6                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm7                         ; C8·H^1: HI += it
+    pxor        xmm10, xmm8                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm9                         ; C8·H^1: HI += it
+    movdqu      xmm9, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C2·H^7: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 208], 0x00		; C2·H^7: A0·K0
+    pclmulqdq   xmm6, [rdi + 208], 0x00             ; C2·H^7: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 208], 0x10		; C2·H^7: A0·K1
+    pclmulqdq   xmm7, [rdi + 208], 0x10             ; C2·H^7: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    pclmulqdq   xmm9, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm10, xmm2			; C2·H^7: LO += it
-    pxor        xmm11, xmm3			; C2·H^7: HI += it
-    pxor        xmm10, xmm4			; C2·H^7: LO += it
-    pxor        xmm11, xmm5			; C2·H^7: HI += it
-    movdqu      xmm2, [rcx]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^8: C
-    pxor        xmm2, xmm1			; C1·H^8: A = X + C
+    pclmulqdq   xmm8, [rdi + 48], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm9, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm10, xmm2                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm3                         ; C2·H^7: HI += it
+    pxor        xmm10, xmm4                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^7: HI += it
+    movdqu      xmm2, [rcx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^8: C
+    pxor        xmm2, xmm1                          ; C1·H^8: A = X + C
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm3, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm10, xmm6			; C1·H^8: LO += it
-    pxor        xmm11, xmm7			; C1·H^8: HI += it
-    pxor        xmm10, xmm8			; C1·H^8: LO += it
-    pxor        xmm11, xmm9			; C1·H^8: HI += it
-    pxor        xmm10, xmm1			; C1·H^8: LO += it
-    pxor        xmm11, xmm3			; C1·H^8: HI += it
-    pxor        xmm10, xmm4			; C1·H^8: LO += it
-    pxor        xmm11, xmm2			; C1·H^8: HI += it
+    pclmulqdq   xmm4, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm10, xmm6                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm7                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm8                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm9                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm1                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm4                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm2                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm11			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm11                         ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         rbx, 0x80
     cmp         rbx, 0x80
     jae         .aad_group
@@ -2665,47 +2665,47 @@ gcm256_sse_k_clmul1_x8_short_seal:
     lea         r10, [rbx + 15]
     and         r10, -16
     lea         rsi, [rdi + 160]
-    sub         rsi, r10			; H^m
+    sub         rsi, r10                            ; H^m
     cmp         rbx, 0x10
     jae         .aad_first
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm2, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^m: C
-    pxor        xmm2, xmm1			; C·H^m: A = X + C
+    movdqu      xmm2, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^m: C
+    pxor        xmm2, xmm1                          ; C·H^m: A = X + C
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rsi + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm6, [rsi + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, [rsi + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm7, [rsi + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rsi], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm2, [rsi], 0x11		; C·H^m: A1·B1
-    pxor        xmm6, xmm1			; C·H^m: LO += it
-    pxor        xmm7, xmm2			; C·H^m: HI += it
-    pxor        xmm1, xmm1			; C·H^m: X counts once
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rsi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm2, [rsi], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm6, xmm1                          ; C·H^m: LO += it
+    pxor        xmm7, xmm2                          ; C·H^m: HI += it
+    pxor        xmm1, xmm1                          ; C·H^m: X counts once
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm5, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C·H^i: C
+    movdqu      xmm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C·H^i: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rsi + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm2, [rsi + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rsi + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm3, [rsi + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rsi], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm5, [rsi], 0x11		; C·H^i: A1·B1
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    pxor        xmm6, xmm4			; C·H^i: LO += it
-    pxor        xmm7, xmm5			; C·H^i: HI += it
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm4, [rsi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm5, [rsi], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    pxor        xmm6, xmm4                          ; C·H^i: LO += it
+    pxor        xmm7, xmm5                          ; C·H^i: HI += it
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_block
@@ -2716,1723 +2716,1723 @@ gcm256_sse_k_clmul1_x8_short_seal:
     pxor        xmm5, xmm5
     cmp         rbx, 0x08
     jb          .aad_under8
-    movq        xmm5, [rcx]			; bytes 0..7
-    movq        xmm3, [rcx + rbx - 8]		; the last 8 bytes
+    movq        xmm5, [rcx]                         ; bytes 0..7
+    movq        xmm3, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm2, rbx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    movd        xmm5, [rcx]			; bytes 0..3
-    movd        xmm3, [rcx + rbx - 4]		; the last 4 bytes
+    movd        xmm5, [rcx]                         ; bytes 0..3
+    movd        xmm3, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rcx]		; byte 0
+    movzx       r10d, byte [rcx]                    ; byte 0
     movq        xmm5, r10
-    movzx       r10d, byte [rcx + r11]		; byte r >> 1
+    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
     movq        xmm2, r10
     shl         r11, 0x03
     movq        xmm3, r11
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm4, rcx
     shl         rbx, 0x03
     movq        xmm3, rbx
-    psllq       xmm4, xmm3			; into place
+    psllq       xmm4, xmm3                          ; into place
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm1			; C·H: A = X + C; X counts once
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm1                          ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rsi + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rsi + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rsi + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rsi + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rsi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm5, [rsi], 0x11		; C·H: A1·B1
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
-    pxor        xmm6, xmm3			; C·H: LO += it
-    pxor        xmm7, xmm5			; C·H: HI += it
+    pclmulqdq   xmm3, [rsi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm5, [rsi], 0x11                   ; C·H: A1·B1
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm6, xmm3                          ; C·H: LO += it
+    pxor        xmm7, xmm5                          ; C·H: HI += it
 .aad_reduce:
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm7			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm7                          ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
     cmp         rbp, 0x10
     jb          .aad_last_not_whole
-    movdqu      xmm2, [rdx]			; AAD, its last block
-    pshufb      xmm2, xmm0			; AAD
-    pxor        xmm1, xmm2			; S = X + the last block
+    movdqu      xmm2, [rdx]                         ; AAD, its last block
+    pshufb      xmm2, xmm0                          ; AAD
+    pxor        xmm1, xmm2                          ; S = X + the last block
     jmp         .aad_last_added
 .aad_last_not_whole:
     pxor        xmm5, xmm5
     cmp         rbp, 0x08
     jb          .aad_last_block_under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + rbp - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm2, rbp
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_last_block_padded
 .aad_last_block_under8:
     cmp         rbp, 0x04
     jb          .aad_last_block_under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + rbp - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_last_block_padded
 .aad_last_block_under4:
     mov         rsi, rbp
     shr         rsi, 0x01
-    movzx       ecx, byte [rdx]			; byte 0
+    movzx       ecx, byte [rdx]                     ; byte 0
     movq        xmm5, rcx
-    movzx       ecx, byte [rdx + rsi]		; byte r >> 1
+    movzx       ecx, byte [rdx + rsi]               ; byte r >> 1
     movq        xmm2, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rsi, 0x03
     movq        xmm3, rsi
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         rbp, 0x01
-    movzx       ecx, byte [rdx + rbp]		; byte r - 1
+    movzx       ecx, byte [rdx + rbp]               ; byte r - 1
     movq        xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rbp, 0x03
     movq        xmm3, rbp
-    psllq       xmm4, xmm3			; into place
-    mov         ecx, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .aad_last_block_padded:
-    pshufb      xmm5, xmm0			; AAD
-    pxor        xmm1, xmm5			; S = X + the last block
+    pshufb      xmm5, xmm0                          ; AAD
+    pxor        xmm1, xmm5                          ; S = X + the last block
 .aad_last_added:
 .text:
     movdqa      xmm14, xmm13
-    pshufb      xmm14, xmm0			; counter, last word first
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; the next counter
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; the next counter
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x81
     jae         .long
     mov         rcx, r13
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm2, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm3, r8
-    punpcklqdq  xmm2, xmm3			; bits of both lengths, bytes reversed
+    punpcklqdq  xmm2, xmm3                          ; bits of both lengths, bytes reversed
     lea         rcx, [r13 + 15]
     and         rcx, -16
-    neg         rcx				; -16·m
-    lea         rcx, [rdi + rcx + 128]		; H^(m+2)
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
     movdqa      xmm11, xmm1
-    pclmulqdq   xmm11, [rcx + 160], 0x00	; S, lengths: A0·K0
+    pclmulqdq   xmm11, [rcx + 160], 0x00            ; S, lengths: A0·K0
     movdqa      xmm12, xmm1
-    pclmulqdq   xmm12, [rcx + 160], 0x10	; S, lengths: A0·K1
+    pclmulqdq   xmm12, [rcx + 160], 0x10            ; S, lengths: A0·K1
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rcx], 0x01		; S, lengths: A1·B0
-    pclmulqdq   xmm1, [rcx], 0x11		; S, lengths: A1·B1
-    pxor        xmm11, xmm3			; S, lengths: LO += it
-    pxor        xmm12, xmm1			; S, lengths: HI += it
+    pclmulqdq   xmm3, [rcx], 0x01                   ; S, lengths: A1·B0
+    pclmulqdq   xmm1, [rcx], 0x11                   ; S, lengths: A1·B1
+    pxor        xmm11, xmm3                         ; S, lengths: LO += it
+    pxor        xmm12, xmm1                         ; S, lengths: HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 304], 0x00		; S, lengths: A0·K0
+    pclmulqdq   xmm1, [rdi + 304], 0x00             ; S, lengths: A0·K0
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; S, lengths: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; S, lengths: A0·K1
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; S, lengths: A1·B0
-    pclmulqdq   xmm2, [rdi + 144], 0x11		; S, lengths: A1·B1
-    pxor        xmm11, xmm1			; S, lengths: LO += it
-    pxor        xmm12, xmm3			; S, lengths: HI += it
-    pxor        xmm11, xmm4			; S, lengths: LO += it
-    pxor        xmm12, xmm2			; S, lengths: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; S, lengths: A1·B0
+    pclmulqdq   xmm2, [rdi + 144], 0x11             ; S, lengths: A1·B1
+    pxor        xmm11, xmm1                         ; S, lengths: LO += it
+    pxor        xmm12, xmm3                         ; S, lengths: HI += it
+    pxor        xmm11, xmm4                         ; S, lengths: LO += it
+    pxor        xmm12, xmm2                         ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .short_under_block
     cmp         r13, 0x11
     jae         .short_over_1
-    movdqu      xmm2, [r9]			; text
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm2			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
-    movdqu      [r12], xmm14			; written
-    pshufb      xmm14, xmm0			; C
+    movdqu      xmm2, [r9]                          ; text
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm2                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
+    movdqu      [r12], xmm14                        ; written
+    pshufb      xmm14, xmm0                         ; C
     movdqa      xmm1, xmm14
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm14
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm14
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm14, [rdi + 128], 0x11	; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm14			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm14, [rdi + 128], 0x11            ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm14                        ; HI += it
     jmp         .short_reduce
 .short_over_1:
     cmp         r13, 0x21
     jae         .short_over_2
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    pshufb      xmm4, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm4
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_2:
     cmp         r13, 0x31
     jae         .short_over_3
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm5
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_3:
     cmp         r13, 0x41
     jae         .short_over_4
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r12 + 32], xmm6		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r12 + 32], xmm6                    ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm6
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
-    pshufb      xmm6, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm5, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
+    pshufb      xmm6, xmm0                          ; C
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm6, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm6			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm6                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_4:
     cmp         r13, 0x51
     jae         .short_over_5
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r12 + 32], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r12 + 32], xmm6                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r12 + 48], xmm7		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r12 + 48], xmm7                    ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm7
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
-    pshufb      xmm6, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
+    pshufb      xmm6, xmm0                          ; C
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm6, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm6			; HI += it
-    pshufb      xmm7, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm6, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm6                         ; HI += it
+    pshufb      xmm7, xmm0                          ; C
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm7, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm7			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm7, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm7                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_5:
     cmp         r13, 0x61
     jae         .short_over_6
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm8, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm8, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm8, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm8, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm8, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm8, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm8, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm8, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm8, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm8, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm8, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm8, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm8, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm8, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm8, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm8, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm8, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm8, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm8, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm8, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm8, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm8, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm8, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm8, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm8, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm8, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm8, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm8, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm8, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r12 + 32], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r12 + 32], xmm6                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r12 + 48], xmm7		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r12 + 48], xmm7                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm8, xmm2			; other text
-    movdqu      [r12 + 64], xmm8		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm8, xmm2                          ; other text
+    movdqu      [r12 + 64], xmm8                    ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm8
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
-    pshufb      xmm6, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm5, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
+    pshufb      xmm6, xmm0                          ; C
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm6, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm6			; HI += it
-    pshufb      xmm7, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm6                         ; HI += it
+    pshufb      xmm7, xmm0                          ; C
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm7, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm7			; HI += it
-    pshufb      xmm8, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm7, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm7                         ; HI += it
+    pshufb      xmm8, xmm0                          ; C
     movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm8, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm8			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm8, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm8                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_6:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x71
     jae         .short_over_7
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm8, xmm0			; counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm9, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; 6 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm8, xmm1			; + k_0
-    pxor        xmm9, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm8, xmm1			; round 1
-    aesenc      xmm9, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm8, xmm1			; round 2
-    aesenc      xmm9, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm8, xmm1			; round 3
-    aesenc      xmm9, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm8, xmm1			; round 4
-    aesenc      xmm9, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm8, xmm1			; round 5
-    aesenc      xmm9, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm8, xmm1			; round 6
-    aesenc      xmm9, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm8, xmm1			; round 7
-    aesenc      xmm9, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm8, xmm1			; round 8
-    aesenc      xmm9, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm8, xmm1			; round 9
-    aesenc      xmm9, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm8, xmm1			; round 10
-    aesenc      xmm9, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm8, xmm1			; round 11
-    aesenc      xmm9, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm8, xmm1			; round 12
-    aesenc      xmm9, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm8, xmm1			; round 13
-    aesenc      xmm9, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm9, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm8, xmm1                          ; + k_0
+    pxor        xmm9, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm8, xmm1                          ; round 1
+    aesenc      xmm9, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm8, xmm1                          ; round 2
+    aesenc      xmm9, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm8, xmm1                          ; round 3
+    aesenc      xmm9, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm8, xmm1                          ; round 4
+    aesenc      xmm9, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm8, xmm1                          ; round 5
+    aesenc      xmm9, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm8, xmm1                          ; round 6
+    aesenc      xmm9, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm8, xmm1                          ; round 7
+    aesenc      xmm9, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm8, xmm1                          ; round 8
+    aesenc      xmm9, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm8, xmm1                          ; round 9
+    aesenc      xmm9, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm8, xmm1                          ; round 10
+    aesenc      xmm9, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm8, xmm1                          ; round 11
+    aesenc      xmm9, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm8, xmm1                          ; round 12
+    aesenc      xmm9, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm8, xmm1                          ; round 13
+    aesenc      xmm9, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r12 + 32], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r12 + 32], xmm6                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r12 + 48], xmm7		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r12 + 48], xmm7                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm8, xmm2			; other text
-    movdqu      [r12 + 64], xmm8		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm8, xmm2                          ; other text
+    movdqu      [r12 + 64], xmm8                    ; written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm9, xmm2			; other text
-    movdqu      [r12 + 80], xmm9		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm9, xmm2                          ; other text
+    movdqu      [r12 + 80], xmm9                    ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm9
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 192], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 192], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 32], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 32], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
-    pshufb      xmm6, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm5, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
+    pshufb      xmm6, xmm0                          ; C
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm6, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm6			; HI += it
-    pshufb      xmm7, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm6, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm6                         ; HI += it
+    pshufb      xmm7, xmm0                          ; C
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm7, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm7			; HI += it
-    pshufb      xmm8, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm7, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm7                         ; HI += it
+    pshufb      xmm8, xmm0                          ; C
     movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm8, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm8			; HI += it
-    pshufb      xmm9, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm8, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm8                         ; HI += it
+    pshufb      xmm9, xmm0                          ; C
     movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm9, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm9			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm9, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm9                         ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_over_7:
     mov         rcx, r13
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm3, [r9 + r13 - 16]		; the last 16 bytes
+    movdqu      xmm3, [r9 + r13 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm3, xmm1			; the last block, zero-padded
+    pshufb      xmm3, xmm1                          ; the last block, zero-padded
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; counter block
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm8, xmm0			; counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm9, xmm0			; counter block
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm9, xmm0                          ; counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; 6 blocks ahead
-    pshufb      xmm10, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; 7 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm8, xmm1			; + k_0
-    pxor        xmm9, xmm1			; + k_0
-    pxor        xmm10, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm8, xmm1			; round 1
-    aesenc      xmm9, xmm1			; round 1
-    aesenc      xmm10, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm8, xmm1			; round 2
-    aesenc      xmm9, xmm1			; round 2
-    aesenc      xmm10, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm8, xmm1			; round 3
-    aesenc      xmm9, xmm1			; round 3
-    aesenc      xmm10, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm8, xmm1			; round 4
-    aesenc      xmm9, xmm1			; round 4
-    aesenc      xmm10, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm8, xmm1			; round 5
-    aesenc      xmm9, xmm1			; round 5
-    aesenc      xmm10, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm8, xmm1			; round 6
-    aesenc      xmm9, xmm1			; round 6
-    aesenc      xmm10, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm8, xmm1			; round 7
-    aesenc      xmm9, xmm1			; round 7
-    aesenc      xmm10, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm8, xmm1			; round 8
-    aesenc      xmm9, xmm1			; round 8
-    aesenc      xmm10, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm8, xmm1			; round 9
-    aesenc      xmm9, xmm1			; round 9
-    aesenc      xmm10, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm8, xmm1			; round 10
-    aesenc      xmm9, xmm1			; round 10
-    aesenc      xmm10, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm8, xmm1			; round 11
-    aesenc      xmm9, xmm1			; round 11
-    aesenc      xmm10, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm8, xmm1			; round 12
-    aesenc      xmm9, xmm1			; round 12
-    aesenc      xmm10, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm8, xmm1			; round 13
-    aesenc      xmm9, xmm1			; round 13
-    aesenc      xmm10, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    pshufb      xmm10, xmm0                         ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm8, xmm1                          ; + k_0
+    pxor        xmm9, xmm1                          ; + k_0
+    pxor        xmm10, xmm1                         ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm8, xmm1                          ; round 1
+    aesenc      xmm9, xmm1                          ; round 1
+    aesenc      xmm10, xmm1                         ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm8, xmm1                          ; round 2
+    aesenc      xmm9, xmm1                          ; round 2
+    aesenc      xmm10, xmm1                         ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm8, xmm1                          ; round 3
+    aesenc      xmm9, xmm1                          ; round 3
+    aesenc      xmm10, xmm1                         ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm8, xmm1                          ; round 4
+    aesenc      xmm9, xmm1                          ; round 4
+    aesenc      xmm10, xmm1                         ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm8, xmm1                          ; round 5
+    aesenc      xmm9, xmm1                          ; round 5
+    aesenc      xmm10, xmm1                         ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm8, xmm1                          ; round 6
+    aesenc      xmm9, xmm1                          ; round 6
+    aesenc      xmm10, xmm1                         ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm8, xmm1                          ; round 7
+    aesenc      xmm9, xmm1                          ; round 7
+    aesenc      xmm10, xmm1                         ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm8, xmm1                          ; round 8
+    aesenc      xmm9, xmm1                          ; round 8
+    aesenc      xmm10, xmm1                         ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm8, xmm1                          ; round 9
+    aesenc      xmm9, xmm1                          ; round 9
+    aesenc      xmm10, xmm1                         ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm8, xmm1                          ; round 10
+    aesenc      xmm9, xmm1                          ; round 10
+    aesenc      xmm10, xmm1                         ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm8, xmm1                          ; round 11
+    aesenc      xmm9, xmm1                          ; round 11
+    aesenc      xmm10, xmm1                         ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm8, xmm1                          ; round 12
+    aesenc      xmm9, xmm1                          ; round 12
+    aesenc      xmm10, xmm1                         ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm8, xmm1                          ; round 13
+    aesenc      xmm9, xmm1                          ; round 13
+    aesenc      xmm10, xmm1                         ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r12], xmm4			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r12], xmm4                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r12 + 16], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r12 + 16], xmm5                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r12 + 32], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r12 + 32], xmm6                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r12 + 48], xmm7		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r12 + 48], xmm7                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm8, xmm2			; other text
-    movdqu      [r12 + 64], xmm8		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm8, xmm2                          ; other text
+    movdqu      [r12 + 64], xmm8                    ; written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm9, xmm2			; other text
-    movdqu      [r12 + 80], xmm9		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm9, xmm2                          ; other text
+    movdqu      [r12 + 80], xmm9                    ; written
     movdqu      xmm2, [r9 + 96]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm10, xmm2			; other text
-    movdqu      [r12 + 96], xmm10		; written
-    pxor        xmm3, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm3			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm10, xmm2                         ; other text
+    movdqu      [r12 + 96], xmm10                   ; written
+    pxor        xmm3, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm3                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqa      xmm1, xmm14
     pxor        xmm1, xmm10
     movdqu      xmm2, [rdx + rcx + 32]
-    pand        xmm2, xmm1			; behind r bytes
-    pxor        xmm2, xmm14			; r bytes of the last block, then d of the one before
+    pand        xmm2, xmm1                          ; behind r bytes
+    pxor        xmm2, xmm14                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm2, xmm1
-    movdqu      [r12 + r13 - 16], xmm2		; the last 16 bytes
-    pshufb      xmm4, xmm0			; C
+    movdqu      [r12 + r13 - 16], xmm2              ; the last 16 bytes
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 176], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 176], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 176], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 176], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 16], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 16], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    pshufb      xmm5, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 16], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    pshufb      xmm5, xmm0                          ; C
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 192], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 192], 0x10             ; A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 32], 0x01		; A1·B0
-    pclmulqdq   xmm5, [rdi + 32], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm5			; HI += it
-    pshufb      xmm6, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 32], 0x01              ; A1·B0
+    pclmulqdq   xmm5, [rdi + 32], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm5                         ; HI += it
+    pshufb      xmm6, xmm0                          ; C
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm6, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm6			; HI += it
-    pshufb      xmm7, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm6                         ; HI += it
+    pshufb      xmm7, xmm0                          ; C
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm7, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm7			; HI += it
-    pshufb      xmm8, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm7, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm7                         ; HI += it
+    pshufb      xmm8, xmm0                          ; C
     movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm8, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm8			; HI += it
-    pshufb      xmm9, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm8, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm8                         ; HI += it
+    pshufb      xmm9, xmm0                          ; C
     movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm9			; HI += it
-    pshufb      xmm10, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm9                         ; HI += it
+    pshufb      xmm10, xmm0                         ; C
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm10
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm10, [rdi + 112], 0x11	; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm10			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm10, [rdi + 112], 0x11            ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm10                        ; HI += it
     movdqu      xmm1, [rdx + rcx + 16]
-    pand        xmm1, xmm14			; zero-padded
-    pshufb      xmm1, xmm0			; C
+    pand        xmm1, xmm14                         ; zero-padded
+    pshufb      xmm1, xmm0                          ; C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm2			; LO += it
-    pxor        xmm12, xmm3			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm2                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm1                         ; HI += it
     jmp         .short_reduce
 .short_under_block:
     cmp         r13, 0x00
@@ -4440,723 +4440,723 @@ gcm256_sse_k_clmul1_x8_short_seal:
     pxor        xmm4, xmm4
     cmp         r13, 0x08
     jb          .short_under8
-    movq        xmm4, [r9]			; bytes 0..7
-    movq        xmm2, [r9 + r13 - 8]		; the last 8 bytes
+    movq        xmm4, [r9]                          ; bytes 0..7
+    movq        xmm2, [r9 + r13 - 8]                ; the last 8 bytes
     mov         rcx, r13
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r13, 0x04
     jb          .short_under4
-    movd        xmm4, [r9]			; bytes 0..3
-    movd        xmm2, [r9 + r13 - 4]		; the last 4 bytes
+    movd        xmm4, [r9]                          ; bytes 0..3
+    movd        xmm2, [r9 + r13 - 4]                ; the last 4 bytes
     mov         rcx, r13
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r13
     shr         rdx, 0x01
-    movzx       ecx, byte [r9]			; byte 0
+    movzx       ecx, byte [r9]                      ; byte 0
     movq        xmm4, rcx
-    movzx       ecx, byte [r9 + rdx]		; byte r >> 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
     movq        xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm2, rdx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     mov         rcx, r13
     sub         rcx, 0x01
-    movzx       edx, byte [r9 + rcx]		; byte r - 1
+    movzx       edx, byte [r9 + rcx]                ; byte r - 1
     movq        xmm3, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rcx, 0x03
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    mov         ecx, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm256_sse_k_clmul1_x8_short_ones]
     mov         rdx, r13
-    neg         rdx				; d - 16
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
-    pxor        xmm4, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm4			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    neg         rdx                                 ; d - 16
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
+    pxor        xmm4, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm4                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     movdqu      xmm4, [rcx + rdx + 32]
-    pand        xmm4, xmm14			; zero-padded
-    pshufb      xmm4, xmm0			; C
+    pand        xmm4, xmm14                         ; zero-padded
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     mov         rcx, r13
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .short_stored_8
-    movq        [r12], xmm14			; 8 of its bytes
-    psrldq      xmm14, 0x08			; the bytes after them
+    movq        [r12], xmm14                        ; 8 of its bytes
+    psrldq      xmm14, 0x08                         ; the bytes after them
     add         r12, 0x08
 .short_stored_8:
     mov         rcx, r13
     and         rcx, 0x04
     cmp         rcx, 0x00
     je          .short_stored_4
-    movd        [r12], xmm14			; 4 of its bytes
-    psrldq      xmm14, 0x04			; the bytes after them
+    movd        [r12], xmm14                        ; 4 of its bytes
+    psrldq      xmm14, 0x04                         ; the bytes after them
     add         r12, 0x04
 .short_stored_4:
     mov         rcx, r13
     and         rcx, 0x02
     cmp         rcx, 0x00
     je          .short_stored_2
-    pextrw      word [r12], xmm14, 0x00		; 2 of its bytes
-    psrldq      xmm14, 0x02			; the bytes after them
+    pextrw      word [r12], xmm14, 0x00             ; 2 of its bytes
+    psrldq      xmm14, 0x02                         ; the bytes after them
     add         r12, 0x02
 .short_stored_2:
     and         r13, 0x01
     cmp         r13, 0x00
     je          .short_stored_1
-    pextrb      byte [r12], xmm14, 0x00		; 1 of its bytes
+    pextrb      byte [r12], xmm14, 0x00             ; 1 of its bytes
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
 .short_reduce:
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm11, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm12			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
-    pshufb      xmm1, xmm0			; as in memory
-    pxor        xmm1, xmm13			; the tag
-    movdqu      [rax], xmm1			; tag
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm11, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm12                         ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
+    pshufb      xmm1, xmm0                          ; as in memory
+    pxor        xmm1, xmm13                         ; the tag
+    movdqu      [rax], xmm1                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x18			; frame
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x18                           ; frame
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .long:
-    movdqu      xmm2, [rdi + 320]		; E_K(J_0): k_0
-    pxor        xmm13, xmm2			; E_K(J_0): + k_0
-    movdqu      xmm2, [rdi + 336]		; E_K(J_0): k_1
-    aesenc      xmm13, xmm2			; E_K(J_0): round 1
-    movdqu      xmm2, [rdi + 352]		; E_K(J_0): k_2
-    aesenc      xmm13, xmm2			; E_K(J_0): round 2
-    movdqu      xmm2, [rdi + 368]		; E_K(J_0): k_3
-    aesenc      xmm13, xmm2			; E_K(J_0): round 3
-    movdqu      xmm2, [rdi + 384]		; E_K(J_0): k_4
-    aesenc      xmm13, xmm2			; E_K(J_0): round 4
-    movdqu      xmm2, [rdi + 400]		; E_K(J_0): k_5
-    aesenc      xmm13, xmm2			; E_K(J_0): round 5
-    movdqu      xmm2, [rdi + 416]		; E_K(J_0): k_6
-    aesenc      xmm13, xmm2			; E_K(J_0): round 6
-    movdqu      xmm2, [rdi + 432]		; E_K(J_0): k_7
-    aesenc      xmm13, xmm2			; E_K(J_0): round 7
-    movdqu      xmm2, [rdi + 448]		; E_K(J_0): k_8
-    aesenc      xmm13, xmm2			; E_K(J_0): round 8
-    movdqu      xmm2, [rdi + 464]		; E_K(J_0): k_9
-    aesenc      xmm13, xmm2			; E_K(J_0): round 9
-    movdqu      xmm2, [rdi + 480]		; E_K(J_0): k_10
-    aesenc      xmm13, xmm2			; E_K(J_0): round 10
-    movdqu      xmm2, [rdi + 496]		; E_K(J_0): k_11
-    aesenc      xmm13, xmm2			; E_K(J_0): round 11
-    movdqu      xmm2, [rdi + 512]		; E_K(J_0): k_12
-    aesenc      xmm13, xmm2			; E_K(J_0): round 12
-    movdqu      xmm2, [rdi + 528]		; E_K(J_0): k_13
-    aesenc      xmm13, xmm2			; E_K(J_0): round 13
-    movdqu      xmm2, [rdi + 544]		; E_K(J_0): k_14
-    aesenclast  xmm13, xmm2			; E_K(J_0): last round
-    movdqu      [rsp], xmm13			; E_K(J_0), put aside
+    movdqu      xmm2, [rdi + 320]                   ; E_K(J_0): k_0
+    pxor        xmm13, xmm2                         ; E_K(J_0): + k_0
+    movdqu      xmm2, [rdi + 336]                   ; E_K(J_0): k_1
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 1
+    movdqu      xmm2, [rdi + 352]                   ; E_K(J_0): k_2
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 2
+    movdqu      xmm2, [rdi + 368]                   ; E_K(J_0): k_3
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 3
+    movdqu      xmm2, [rdi + 384]                   ; E_K(J_0): k_4
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 4
+    movdqu      xmm2, [rdi + 400]                   ; E_K(J_0): k_5
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 5
+    movdqu      xmm2, [rdi + 416]                   ; E_K(J_0): k_6
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 6
+    movdqu      xmm2, [rdi + 432]                   ; E_K(J_0): k_7
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 7
+    movdqu      xmm2, [rdi + 448]                   ; E_K(J_0): k_8
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 8
+    movdqu      xmm2, [rdi + 464]                   ; E_K(J_0): k_9
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 9
+    movdqu      xmm2, [rdi + 480]                   ; E_K(J_0): k_10
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 10
+    movdqu      xmm2, [rdi + 496]                   ; E_K(J_0): k_11
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 11
+    movdqu      xmm2, [rdi + 512]                   ; E_K(J_0): k_12
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 12
+    movdqu      xmm2, [rdi + 528]                   ; E_K(J_0): k_13
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 13
+    movdqu      xmm2, [rdi + 544]                   ; E_K(J_0): k_14
+    aesenclast  xmm13, xmm2                         ; E_K(J_0): last round
+    movdqu      [rsp], xmm13                        ; E_K(J_0), put aside
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 144], 0x11		; A1·B1
-    pxor        xmm2, xmm4			; LO += it
-    pxor        xmm3, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 144], 0x11             ; A1·B1
+    pxor        xmm2, xmm4                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
     movdqa      xmm15, xmm2
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (LO1, LO0)
-    pxor        xmm1, xmm3			; + HI
-    pxor        xmm15, xmm1			; RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm1, xmm3                          ; + HI
+    pxor        xmm15, xmm1                         ; RES = fold(LO) + HI
     mov         rsi, r13
     cmp         rsi, 0x80
     jb          .rest
 .first:
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    aesenc      xmm8, xmm1			; AES: round 1
-    aesenc      xmm9, xmm1			; AES: round 1
-    aesenc      xmm10, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm8, xmm1			; AES: round 2
-    aesenc      xmm9, xmm1			; AES: round 2
-    aesenc      xmm10, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
-    aesenc      xmm8, xmm1			; AES: round 3
-    aesenc      xmm9, xmm1			; AES: round 3
-    aesenc      xmm10, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm8, xmm1			; AES: round 4
-    aesenc      xmm9, xmm1			; AES: round 4
-    aesenc      xmm10, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    aesenc      xmm8, xmm1			; AES: round 5
-    aesenc      xmm9, xmm1			; AES: round 5
-    aesenc      xmm10, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    aesenc      xmm7, xmm1			; AES: round 6
-    aesenc      xmm8, xmm1			; AES: round 6
-    aesenc      xmm9, xmm1			; AES: round 6
-    aesenc      xmm10, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    aesenc      xmm7, xmm1			; AES: round 7
-    aesenc      xmm8, xmm1			; AES: round 7
-    aesenc      xmm9, xmm1			; AES: round 7
-    aesenc      xmm10, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    aesenc      xmm7, xmm1			; AES: round 8
-    aesenc      xmm8, xmm1			; AES: round 8
-    aesenc      xmm9, xmm1			; AES: round 8
-    aesenc      xmm10, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    aesenc      xmm7, xmm1			; AES: round 9
-    aesenc      xmm8, xmm1			; AES: round 9
-    aesenc      xmm9, xmm1			; AES: round 9
-    aesenc      xmm10, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    aesenc      xmm7, xmm1			; AES: round 10
-    aesenc      xmm8, xmm1			; AES: round 10
-    aesenc      xmm9, xmm1			; AES: round 10
-    aesenc      xmm10, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    aesenc      xmm8, xmm1			; AES: round 11
-    aesenc      xmm9, xmm1			; AES: round 11
-    aesenc      xmm10, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm8, xmm1			; AES: round 12
-    aesenc      xmm9, xmm1			; AES: round 12
-    aesenc      xmm10, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
-    aesenc      xmm8, xmm1			; AES: round 13
-    aesenc      xmm9, xmm1			; AES: round 13
-    aesenc      xmm10, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    aesenc      xmm8, xmm1                          ; AES: round 1
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm8, xmm1                          ; AES: round 2
+    aesenc      xmm9, xmm1                          ; AES: round 2
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
+    aesenc      xmm8, xmm1                          ; AES: round 3
+    aesenc      xmm9, xmm1                          ; AES: round 3
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm8, xmm1                          ; AES: round 4
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    aesenc      xmm8, xmm1                          ; AES: round 5
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    aesenc      xmm10, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    aesenc      xmm7, xmm1                          ; AES: round 6
+    aesenc      xmm8, xmm1                          ; AES: round 6
+    aesenc      xmm9, xmm1                          ; AES: round 6
+    aesenc      xmm10, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    aesenc      xmm7, xmm1                          ; AES: round 7
+    aesenc      xmm8, xmm1                          ; AES: round 7
+    aesenc      xmm9, xmm1                          ; AES: round 7
+    aesenc      xmm10, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    aesenc      xmm7, xmm1                          ; AES: round 8
+    aesenc      xmm8, xmm1                          ; AES: round 8
+    aesenc      xmm9, xmm1                          ; AES: round 8
+    aesenc      xmm10, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    aesenc      xmm7, xmm1                          ; AES: round 9
+    aesenc      xmm8, xmm1                          ; AES: round 9
+    aesenc      xmm9, xmm1                          ; AES: round 9
+    aesenc      xmm10, xmm1                         ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    aesenc      xmm7, xmm1                          ; AES: round 10
+    aesenc      xmm8, xmm1                          ; AES: round 10
+    aesenc      xmm9, xmm1                          ; AES: round 10
+    aesenc      xmm10, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    aesenc      xmm8, xmm1                          ; AES: round 11
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm8, xmm1                          ; AES: round 12
+    aesenc      xmm9, xmm1                          ; AES: round 12
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
+    aesenc      xmm8, xmm1                          ; AES: round 13
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [r12], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [r12], xmm3                         ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 16], xmm4		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 16], xmm4                    ; AES: written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 32], xmm5		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 32], xmm5                    ; AES: written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 48], xmm6		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 48], xmm6                    ; AES: written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 64], xmm7		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 64], xmm7                    ; AES: written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 80], xmm8		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 80], xmm8                    ; AES: written
     movdqu      xmm2, [r9 + 96]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 96], xmm9		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 96], xmm9                    ; AES: written
     movdqu      xmm2, [r9 + 112]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm10, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 112], xmm10		; AES: written
-    add         r9, 0x80			; next group
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm2                         ; AES: last round: the other text
+    movdqu      [r12 + 112], xmm10                  ; AES: written
+    add         r9, 0x80                            ; next group
     cmp         rsi, 256
     jb          .rest
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm8, xmm0			; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm8, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    movdqu      xmm2, [r12 + 32]		; C3·H^6: C, bytes as in memory
-    aesenc      xmm8, xmm1			; AES: round 1
-    aesenc      xmm9, xmm1			; AES: round 1
-    pshufb      xmm2, xmm0			; C3·H^6: C
-    aesenc      xmm10, xmm1			; AES: round 1
-    aesenc      xmm11, xmm1			; AES: round 1
+    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm8, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    movdqu      xmm2, [r12 + 32]                    ; C3·H^6: C, bytes as in memory
+    aesenc      xmm8, xmm1                          ; AES: round 1
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    pshufb      xmm2, xmm0                          ; C3·H^6: C
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    aesenc      xmm11, xmm1                         ; AES: round 1
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rdi + 224], 0x00	; C3·H^6: A0·K0
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm1			; AES: round 2
+    pclmulqdq   xmm13, [rdi + 224], 0x00            ; C3·H^6: A0·K0
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm1                          ; AES: round 2
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    pxor        xmm13, xmm3			; C4·H^5: LO += it
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm8, xmm1			; AES: round 2
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    pxor        xmm13, xmm3                         ; C4·H^5: LO += it
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm8, xmm1                          ; AES: round 2
     movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, [rdi + 224], 0x10	; C3·H^6: A0·K1
-    aesenc      xmm9, xmm1			; AES: round 2
-    aesenc      xmm10, xmm1			; AES: round 2
-    pclmulqdq   xmm2, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    aesenc      xmm11, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    pxor        xmm12, xmm2			; C4·H^5: HI += it
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    movdqu      xmm3, [r12 + 48]		; C4·H^5: C, bytes as in memory
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
-    pshufb      xmm3, xmm0			; C4·H^5: C
-    aesenc      xmm8, xmm1			; AES: round 3
-    aesenc      xmm9, xmm1			; AES: round 3
+    pclmulqdq   xmm12, [rdi + 224], 0x10            ; C3·H^6: A0·K1
+    aesenc      xmm9, xmm1                          ; AES: round 2
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    pclmulqdq   xmm2, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    aesenc      xmm11, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    pxor        xmm12, xmm2                         ; C4·H^5: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    movdqu      xmm3, [r12 + 48]                    ; C4·H^5: C, bytes as in memory
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
+    pshufb      xmm3, xmm0                          ; C4·H^5: C
+    aesenc      xmm8, xmm1                          ; AES: round 3
+    aesenc      xmm9, xmm1                          ; AES: round 3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
-    aesenc      xmm10, xmm1			; AES: round 3
-    aesenc      xmm11, xmm1			; AES: round 3
-    pxor        xmm13, xmm2			; C5·H^4: LO += it
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    aesenc      xmm11, xmm1                         ; AES: round 3
+    pxor        xmm13, xmm2                         ; C5·H^4: LO += it
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm1                          ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; C4·H^5: A0·K1
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    pxor        xmm12, xmm2			; C5·H^4: HI += it
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm8, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^5: A0·K1
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    pxor        xmm12, xmm2                         ; C5·H^4: HI += it
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm8, xmm1                          ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    aesenc      xmm9, xmm1			; AES: round 4
-    aesenc      xmm10, xmm1			; AES: round 4
-    pxor        xmm13, xmm2			; C5·H^4: LO += it
-    aesenc      xmm11, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    pclmulqdq   xmm3, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    pxor        xmm12, xmm3			; C5·H^4: HI += it
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    movdqu      xmm2, [r12 + 64]		; C5·H^4: C, bytes as in memory
-    aesenc      xmm8, xmm1			; AES: round 5
-    aesenc      xmm9, xmm1			; AES: round 5
-    pshufb      xmm2, xmm0			; C5·H^4: C
-    aesenc      xmm10, xmm1			; AES: round 5
-    aesenc      xmm11, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    pxor        xmm13, xmm2                         ; C5·H^4: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    pclmulqdq   xmm3, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    pxor        xmm12, xmm3                         ; C5·H^4: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    movdqu      xmm2, [r12 + 64]                    ; C5·H^4: C, bytes as in memory
+    aesenc      xmm8, xmm1                          ; AES: round 5
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    pshufb      xmm2, xmm0                          ; C5·H^4: C
+    aesenc      xmm10, xmm1                         ; AES: round 5
+    aesenc      xmm11, xmm1                         ; AES: round 5
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; C5·H^4: A0·K0
-    movdqu      xmm3, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm3			; AES: round 6
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm5, xmm3			; AES: round 6
-    aesenc      xmm6, xmm3			; AES: round 6
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; C5·H^4: A0·K0
+    movdqu      xmm3, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm3                          ; AES: round 6
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm5, xmm3                          ; AES: round 6
+    aesenc      xmm6, xmm3                          ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 256], 0x10		; C5·H^4: A0·K1
-    aesenc      xmm7, xmm3			; AES: round 6
-    aesenc      xmm8, xmm3			; AES: round 6
-    pxor        xmm12, xmm1			; C6·H^3: HI += it
-    aesenc      xmm9, xmm3			; AES: round 6
-    aesenc      xmm10, xmm3			; AES: round 6
+    pclmulqdq   xmm1, [rdi + 256], 0x10             ; C5·H^4: A0·K1
+    aesenc      xmm7, xmm3                          ; AES: round 6
+    aesenc      xmm8, xmm3                          ; AES: round 6
+    pxor        xmm12, xmm1                         ; C6·H^3: HI += it
+    aesenc      xmm9, xmm3                          ; AES: round 6
+    aesenc      xmm10, xmm3                         ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    aesenc      xmm11, xmm3			; AES: round 6
-    movdqu      xmm3, [rdi + 432]		; AES: k_7
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm4, xmm3			; AES: round 7
-    aesenc      xmm5, xmm3			; AES: round 7
-    pclmulqdq   xmm2, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    aesenc      xmm6, xmm3			; AES: round 7
-    aesenc      xmm7, xmm3			; AES: round 7
-    pxor        xmm12, xmm2			; C6·H^3: HI += it
-    aesenc      xmm8, xmm3			; AES: round 7
-    aesenc      xmm9, xmm3			; AES: round 7
-    movdqu      xmm1, [r12 + 80]		; C6·H^3: C, bytes as in memory
-    aesenc      xmm10, xmm3			; AES: round 7
-    aesenc      xmm11, xmm3			; AES: round 7
-    pshufb      xmm1, xmm0			; C6·H^3: C
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
+    pclmulqdq   xmm1, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    aesenc      xmm11, xmm3                         ; AES: round 6
+    movdqu      xmm3, [rdi + 432]                   ; AES: k_7
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm4, xmm3                          ; AES: round 7
+    aesenc      xmm5, xmm3                          ; AES: round 7
+    pclmulqdq   xmm2, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    aesenc      xmm6, xmm3                          ; AES: round 7
+    aesenc      xmm7, xmm3                          ; AES: round 7
+    pxor        xmm12, xmm2                         ; C6·H^3: HI += it
+    aesenc      xmm8, xmm3                          ; AES: round 7
+    aesenc      xmm9, xmm3                          ; AES: round 7
+    movdqu      xmm1, [r12 + 80]                    ; C6·H^3: C, bytes as in memory
+    aesenc      xmm10, xmm3                         ; AES: round 7
+    aesenc      xmm11, xmm3                         ; AES: round 7
+    pshufb      xmm1, xmm0                          ; C6·H^3: C
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 272], 0x00		; C6·H^3: A0·K0
-    aesenc      xmm5, xmm2			; AES: round 8
-    aesenc      xmm6, xmm2			; AES: round 8
-    pxor        xmm13, xmm3			; C7·H^2: LO += it
-    aesenc      xmm7, xmm2			; AES: round 8
-    aesenc      xmm8, xmm2			; AES: round 8
+    pclmulqdq   xmm3, [rdi + 272], 0x00             ; C6·H^3: A0·K0
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    aesenc      xmm6, xmm2                          ; AES: round 8
+    pxor        xmm13, xmm3                         ; C7·H^2: LO += it
+    aesenc      xmm7, xmm2                          ; AES: round 8
+    aesenc      xmm8, xmm2                          ; AES: round 8
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 272], 0x10		; C6·H^3: A0·K1
-    aesenc      xmm9, xmm2			; AES: round 8
-    aesenc      xmm10, xmm2			; AES: round 8
-    pxor        xmm12, xmm3			; C7·H^2: HI += it
-    aesenc      xmm11, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C6·H^3: A0·K1
+    aesenc      xmm9, xmm2                          ; AES: round 8
+    aesenc      xmm10, xmm2                         ; AES: round 8
+    pxor        xmm12, xmm3                         ; C7·H^2: HI += it
+    aesenc      xmm11, xmm2                         ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    pxor        xmm13, xmm3			; C7·H^2: LO += it
-    aesenc      xmm6, xmm2			; AES: round 9
-    aesenc      xmm7, xmm2			; AES: round 9
-    pclmulqdq   xmm1, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    aesenc      xmm8, xmm2			; AES: round 9
-    aesenc      xmm9, xmm2			; AES: round 9
-    pxor        xmm12, xmm1			; C7·H^2: HI += it
-    aesenc      xmm10, xmm2			; AES: round 9
-    aesenc      xmm11, xmm2			; AES: round 9
-    movdqu      xmm3, [r12 + 96]		; C7·H^2: C, bytes as in memory
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm1			; AES: round 10
-    pshufb      xmm3, xmm0			; C7·H^2: C
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    pxor        xmm13, xmm3                         ; C7·H^2: LO += it
+    aesenc      xmm6, xmm2                          ; AES: round 9
+    aesenc      xmm7, xmm2                          ; AES: round 9
+    pclmulqdq   xmm1, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    aesenc      xmm8, xmm2                          ; AES: round 9
+    aesenc      xmm9, xmm2                          ; AES: round 9
+    pxor        xmm12, xmm1                         ; C7·H^2: HI += it
+    aesenc      xmm10, xmm2                         ; AES: round 9
+    aesenc      xmm11, xmm2                         ; AES: round 9
+    movdqu      xmm3, [r12 + 96]                    ; C7·H^2: C, bytes as in memory
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    pshufb      xmm3, xmm0                          ; C7·H^2: C
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 288], 0x00		; C7·H^2: A0·K0
-    aesenc      xmm7, xmm1			; AES: round 10
-    aesenc      xmm8, xmm1			; AES: round 10
-    pxor        xmm13, xmm2			; C8·H^1: LO += it
-    aesenc      xmm9, xmm1			; AES: round 10
-    aesenc      xmm10, xmm1			; AES: round 10
+    pclmulqdq   xmm2, [rdi + 288], 0x00             ; C7·H^2: A0·K0
+    aesenc      xmm7, xmm1                          ; AES: round 10
+    aesenc      xmm8, xmm1                          ; AES: round 10
+    pxor        xmm13, xmm2                         ; C8·H^1: LO += it
+    aesenc      xmm9, xmm1                          ; AES: round 10
+    aesenc      xmm10, xmm1                         ; AES: round 10
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; C7·H^2: A0·K1
-    aesenc      xmm11, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    pxor        xmm12, xmm2			; C8·H^1: HI += it
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; C7·H^2: A0·K1
+    aesenc      xmm11, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    pxor        xmm12, xmm2                         ; C8·H^1: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    pxor        xmm13, xmm2			; C8·H^1: LO += it
-    aesenc      xmm8, xmm1			; AES: round 11
-    aesenc      xmm9, xmm1			; AES: round 11
-    pclmulqdq   xmm3, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    aesenc      xmm10, xmm1			; AES: round 11
-    aesenc      xmm11, xmm1			; AES: round 11
-    pxor        xmm12, xmm3			; C8·H^1: HI += it
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm3, [r12 + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    pshufb      xmm3, xmm0			; C8·H^1: C
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm8, xmm1			; AES: round 12
+    pclmulqdq   xmm2, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    pxor        xmm13, xmm2                         ; C8·H^1: LO += it
+    aesenc      xmm8, xmm1                          ; AES: round 11
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    pclmulqdq   xmm3, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    aesenc      xmm11, xmm1                         ; AES: round 11
+    pxor        xmm12, xmm3                         ; C8·H^1: HI += it
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm3, [r12 + 112]                   ; C8·H^1: C, bytes as in memory
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    pshufb      xmm3, xmm0                          ; C8·H^1: C
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm8, xmm1                          ; AES: round 12
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; C8·H^1: A0·K0
-    aesenc      xmm9, xmm1			; AES: round 12
-    aesenc      xmm10, xmm1			; AES: round 12
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    aesenc      xmm11, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; C8·H^1: A0·K0
+    aesenc      xmm9, xmm1                          ; AES: round 12
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 304], 0x10		; C8·H^1: A0·K1
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    pxor        xmm12, xmm2			; C2·H^7: HI += it
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
+    pclmulqdq   xmm2, [rdi + 304], 0x10             ; C8·H^1: A0·K1
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    pxor        xmm12, xmm2                         ; C2·H^7: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    aesenc      xmm8, xmm1			; AES: round 13
-    aesenc      xmm9, xmm1			; AES: round 13
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    aesenc      xmm10, xmm1			; AES: round 13
-    aesenc      xmm11, xmm1			; AES: round 13
-    pclmulqdq   xmm3, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    pclmulqdq   xmm2, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    aesenc      xmm8, xmm1                          ; AES: round 13
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    aesenc      xmm11, xmm1                         ; AES: round 13
+    pclmulqdq   xmm3, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    pxor        xmm12, xmm3			; C2·H^7: HI += it
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 128], xmm4		; AES: written
-    movdqu      xmm3, [r12]			; C1·H^8: C, bytes as in memory
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    pxor        xmm12, xmm3                         ; C2·H^7: HI += it
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 128], xmm4                   ; AES: written
+    movdqu      xmm3, [r12]                         ; C1·H^8: C, bytes as in memory
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    pshufb      xmm3, xmm0			; C1·H^8: C
-    movdqu      [r12 + 144], xmm5		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    pshufb      xmm3, xmm0                          ; C1·H^8: C
+    movdqu      [r12 + 144], xmm5                   ; AES: written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    pxor        xmm3, xmm15			; C1·H^8: A = X + C
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 160], xmm6		; AES: written
-    movdqu      xmm4, [r12 + 16]		; C2·H^7: C, bytes as in memory
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    pxor        xmm3, xmm15                         ; C1·H^8: A = X + C
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 160], xmm6                   ; AES: written
+    movdqu      xmm4, [r12 + 16]                    ; C2·H^7: C, bytes as in memory
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    pshufb      xmm4, xmm0			; C2·H^7: C
-    movdqu      [r12 + 176], xmm7		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    pshufb      xmm4, xmm0                          ; C2·H^7: C
+    movdqu      [r12 + 176], xmm7                   ; AES: written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
     movdqa      xmm5, xmm4
-    pclmulqdq   xmm5, [rdi + 208], 0x00		; C2·H^7: A0·K0
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [r12 + 192], xmm8		; AES: written
-    pxor        xmm13, xmm5			; C1·H^8: LO += it
+    pclmulqdq   xmm5, [rdi + 208], 0x00             ; C2·H^7: A0·K0
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [r12 + 192], xmm8                   ; AES: written
+    pxor        xmm13, xmm5                         ; C1·H^8: LO += it
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; C2·H^7: A0·K1
-    movdqu      [r12 + 208], xmm9		; AES: written
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; C2·H^7: A0·K1
+    movdqu      [r12 + 208], xmm9                   ; AES: written
     movdqu      xmm5, [r9 + 96]
-    pxor        xmm5, xmm1			; AES: k_Nr + text
-    pxor        xmm12, xmm2			; C1·H^8: HI += it
-    aesenclast  xmm10, xmm5			; AES: last round: the other text
-    movdqu      [r12 + 224], xmm10		; AES: written
+    pxor        xmm5, xmm1                          ; AES: k_Nr + text
+    pxor        xmm12, xmm2                         ; C1·H^8: HI += it
+    aesenclast  xmm10, xmm5                         ; AES: last round: the other text
+    movdqu      [r12 + 224], xmm10                  ; AES: written
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 48], 0x01		; C2·H^7: A1·B0
+    pclmulqdq   xmm2, [rdi + 48], 0x01              ; C2·H^7: A1·B0
     movdqu      xmm5, [r9 + 112]
-    pxor        xmm5, xmm1			; AES: k_Nr + text
-    aesenclast  xmm11, xmm5			; AES: last round: the other text
-    pxor        xmm13, xmm2			; C1·H^8: LO += it
-    movdqu      [r12 + 240], xmm11		; AES: written
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm12, xmm4			; C1·H^8: HI += it
+    pxor        xmm5, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm11, xmm5                         ; AES: last round: the other text
+    pxor        xmm13, xmm2                         ; C1·H^8: LO += it
+    movdqu      [r12 + 240], xmm11                  ; AES: written
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm12, xmm4                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
-    pxor        xmm13, xmm1			; C1·H^8: LO += it
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
+    pxor        xmm13, xmm1                         ; C1·H^8: LO += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 192], 0x10		; C1·H^8: A0·K1
-    pxor        xmm12, xmm1			; C1·H^8: HI += it
+    pclmulqdq   xmm1, [rdi + 192], 0x10             ; C1·H^8: A0·K1
+    pxor        xmm12, xmm1                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pxor        xmm13, xmm1			; C1·H^8: LO += it
-    pclmulqdq   xmm3, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm12, xmm3			; C1·H^8: HI += it
-    pshufd      xmm1, xmm13, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm12			; reduce: + HI
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pxor        xmm13, xmm1			; reduce: RES = fold(LO) + HI
-    movdqa      xmm15, xmm13			; reduce
-    add         r9, 0x80			; next group
+    pclmulqdq   xmm1, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pxor        xmm13, xmm1                         ; C1·H^8: LO += it
+    pclmulqdq   xmm3, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm12, xmm3                         ; C1·H^8: HI += it
+    pshufd      xmm1, xmm13, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm12                         ; reduce: + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pxor        xmm13, xmm1                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm15, xmm13                        ; reduce
+    add         r9, 0x80                            ; next group
     add         r12, 0x80
     sub         rsi, 0x80
     cmp         rsi, 256
@@ -5173,108 +5173,108 @@ gcm256_sse_k_clmul1_x8_short_seal:
     pxor        xmm1, xmm1
     cmp         rsi, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x40
     jb          .under_4
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: the next counters
-    movdqu      xmm2, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm2			; AES: + k_0
-    pxor        xmm5, xmm2			; AES: + k_0
-    pxor        xmm6, xmm2			; AES: + k_0
-    pxor        xmm7, xmm2			; AES: + k_0
-    movdqu      xmm2, [rdi + 336]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    aesenc      xmm5, xmm2			; AES: round 1
-    aesenc      xmm6, xmm2			; AES: round 1
-    aesenc      xmm7, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    aesenc      xmm5, xmm2			; AES: round 2
-    aesenc      xmm6, xmm2			; AES: round 2
-    aesenc      xmm7, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 368]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    aesenc      xmm5, xmm2			; AES: round 3
-    aesenc      xmm6, xmm2			; AES: round 3
-    aesenc      xmm7, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    aesenc      xmm5, xmm2			; AES: round 4
-    aesenc      xmm6, xmm2			; AES: round 4
-    aesenc      xmm7, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 400]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    aesenc      xmm5, xmm2			; AES: round 5
-    aesenc      xmm6, xmm2			; AES: round 5
-    aesenc      xmm7, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    aesenc      xmm5, xmm2			; AES: round 6
-    aesenc      xmm6, xmm2			; AES: round 6
-    aesenc      xmm7, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 432]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    aesenc      xmm5, xmm2			; AES: round 7
-    aesenc      xmm6, xmm2			; AES: round 7
-    aesenc      xmm7, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    aesenc      xmm5, xmm2			; AES: round 8
-    aesenc      xmm6, xmm2			; AES: round 8
-    aesenc      xmm7, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    aesenc      xmm6, xmm2			; AES: round 9
-    aesenc      xmm7, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm2			; AES: round 10
-    aesenc      xmm5, xmm2			; AES: round 10
-    aesenc      xmm6, xmm2			; AES: round 10
-    aesenc      xmm7, xmm2			; AES: round 10
-    movdqu      xmm2, [rdi + 496]		; AES: k_11
-    aesenc      xmm4, xmm2			; AES: round 11
-    aesenc      xmm5, xmm2			; AES: round 11
-    aesenc      xmm6, xmm2			; AES: round 11
-    aesenc      xmm7, xmm2			; AES: round 11
-    movdqu      xmm2, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm2			; AES: round 12
-    aesenc      xmm5, xmm2			; AES: round 12
-    aesenc      xmm6, xmm2			; AES: round 12
-    aesenc      xmm7, xmm2			; AES: round 12
-    movdqu      xmm2, [rdi + 528]		; AES: k_13
-    aesenc      xmm4, xmm2			; AES: round 13
-    aesenc      xmm5, xmm2			; AES: round 13
-    aesenc      xmm6, xmm2			; AES: round 13
-    aesenc      xmm7, xmm2			; AES: round 13
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: the next counters
+    movdqu      xmm2, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm2                          ; AES: + k_0
+    pxor        xmm5, xmm2                          ; AES: + k_0
+    pxor        xmm6, xmm2                          ; AES: + k_0
+    pxor        xmm7, xmm2                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    aesenc      xmm6, xmm2                          ; AES: round 1
+    aesenc      xmm7, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
+    aesenc      xmm6, xmm2                          ; AES: round 2
+    aesenc      xmm7, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    aesenc      xmm5, xmm2                          ; AES: round 3
+    aesenc      xmm6, xmm2                          ; AES: round 3
+    aesenc      xmm7, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    aesenc      xmm5, xmm2                          ; AES: round 4
+    aesenc      xmm6, xmm2                          ; AES: round 4
+    aesenc      xmm7, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    aesenc      xmm6, xmm2                          ; AES: round 5
+    aesenc      xmm7, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
+    aesenc      xmm6, xmm2                          ; AES: round 6
+    aesenc      xmm7, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    aesenc      xmm5, xmm2                          ; AES: round 7
+    aesenc      xmm6, xmm2                          ; AES: round 7
+    aesenc      xmm7, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    aesenc      xmm6, xmm2                          ; AES: round 8
+    aesenc      xmm7, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    aesenc      xmm6, xmm2                          ; AES: round 9
+    aesenc      xmm7, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm2                          ; AES: round 10
+    aesenc      xmm5, xmm2                          ; AES: round 10
+    aesenc      xmm6, xmm2                          ; AES: round 10
+    aesenc      xmm7, xmm2                          ; AES: round 10
+    movdqu      xmm2, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm4, xmm2                          ; AES: round 11
+    aesenc      xmm5, xmm2                          ; AES: round 11
+    aesenc      xmm6, xmm2                          ; AES: round 11
+    aesenc      xmm7, xmm2                          ; AES: round 11
+    movdqu      xmm2, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm2                          ; AES: round 12
+    aesenc      xmm5, xmm2                          ; AES: round 12
+    aesenc      xmm6, xmm2                          ; AES: round 12
+    aesenc      xmm7, xmm2                          ; AES: round 12
+    movdqu      xmm2, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm4, xmm2                          ; AES: round 13
+    aesenc      xmm5, xmm2                          ; AES: round 13
+    aesenc      xmm6, xmm2                          ; AES: round 13
+    aesenc      xmm7, xmm2                          ; AES: round 13
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
     movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [r12], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r12], xmm4                         ; AES: written
     movdqu      xmm3, [r9 + 16]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm5, xmm3			; AES: last round: the other text
-    movdqu      [r12 + 16], xmm5		; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [r12 + 16], xmm5                    ; AES: written
     movdqu      xmm3, [r9 + 32]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm6, xmm3			; AES: last round: the other text
-    movdqu      [r12 + 32], xmm6		; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm3                          ; AES: last round: the other text
+    movdqu      [r12 + 32], xmm6                    ; AES: written
     movdqu      xmm3, [r9 + 48]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm7, xmm3			; AES: last round: the other text
-    movdqu      [r12 + 48], xmm7		; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm3                          ; AES: last round: the other text
+    movdqu      [r12 + 48], xmm7                    ; AES: written
     add         r9, 0x40
     add         r12, 0x40
     sub         rsi, 0x40
@@ -5282,62 +5282,62 @@ gcm256_sse_k_clmul1_x8_short_seal:
     cmp         rsi, 0x20
     jb          .under_2
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: the next counters
-    movdqu      xmm2, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm2			; AES: + k_0
-    pxor        xmm5, xmm2			; AES: + k_0
-    movdqu      xmm2, [rdi + 336]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    aesenc      xmm5, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    aesenc      xmm5, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 368]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    aesenc      xmm5, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    aesenc      xmm5, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 400]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    aesenc      xmm5, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    aesenc      xmm5, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 432]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    aesenc      xmm5, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    aesenc      xmm5, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm2			; AES: round 10
-    aesenc      xmm5, xmm2			; AES: round 10
-    movdqu      xmm2, [rdi + 496]		; AES: k_11
-    aesenc      xmm4, xmm2			; AES: round 11
-    aesenc      xmm5, xmm2			; AES: round 11
-    movdqu      xmm2, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm2			; AES: round 12
-    aesenc      xmm5, xmm2			; AES: round 12
-    movdqu      xmm2, [rdi + 528]		; AES: k_13
-    aesenc      xmm4, xmm2			; AES: round 13
-    aesenc      xmm5, xmm2			; AES: round 13
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: the next counters
+    movdqu      xmm2, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm2                          ; AES: + k_0
+    pxor        xmm5, xmm2                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    aesenc      xmm5, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    aesenc      xmm5, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    aesenc      xmm5, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    aesenc      xmm5, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    aesenc      xmm5, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    aesenc      xmm5, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    aesenc      xmm5, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    aesenc      xmm5, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm2                          ; AES: round 10
+    aesenc      xmm5, xmm2                          ; AES: round 10
+    movdqu      xmm2, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm4, xmm2                          ; AES: round 11
+    aesenc      xmm5, xmm2                          ; AES: round 11
+    movdqu      xmm2, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm2                          ; AES: round 12
+    aesenc      xmm5, xmm2                          ; AES: round 12
+    movdqu      xmm2, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm4, xmm2                          ; AES: round 13
+    aesenc      xmm5, xmm2                          ; AES: round 13
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
     movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [r12], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r12], xmm4                         ; AES: written
     movdqu      xmm3, [r9 + 16]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm5, xmm3			; AES: last round: the other text
-    movdqu      [r12 + 16], xmm5		; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm3                          ; AES: last round: the other text
+    movdqu      [r12 + 16], xmm5                    ; AES: written
     add         r9, 0x20
     add         r12, 0x20
     sub         rsi, 0x20
@@ -5345,322 +5345,322 @@ gcm256_sse_k_clmul1_x8_short_seal:
     cmp         rsi, 0x10
     jb          .under_1
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    movdqu      xmm2, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm2			; AES: + k_0
-    movdqu      xmm2, [rdi + 336]		; AES: k_1
-    aesenc      xmm4, xmm2			; AES: round 1
-    movdqu      xmm2, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm2			; AES: round 2
-    movdqu      xmm2, [rdi + 368]		; AES: k_3
-    aesenc      xmm4, xmm2			; AES: round 3
-    movdqu      xmm2, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm2			; AES: round 4
-    movdqu      xmm2, [rdi + 400]		; AES: k_5
-    aesenc      xmm4, xmm2			; AES: round 5
-    movdqu      xmm2, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm2			; AES: round 6
-    movdqu      xmm2, [rdi + 432]		; AES: k_7
-    aesenc      xmm4, xmm2			; AES: round 7
-    movdqu      xmm2, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm2			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    aesenc      xmm4, xmm2			; AES: round 9
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm2			; AES: round 10
-    movdqu      xmm2, [rdi + 496]		; AES: k_11
-    aesenc      xmm4, xmm2			; AES: round 11
-    movdqu      xmm2, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm2			; AES: round 12
-    movdqu      xmm2, [rdi + 528]		; AES: k_13
-    aesenc      xmm4, xmm2			; AES: round 13
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    movdqu      xmm2, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm2                          ; AES: + k_0
+    movdqu      xmm2, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm4, xmm2                          ; AES: round 1
+    movdqu      xmm2, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm2                          ; AES: round 2
+    movdqu      xmm2, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm4, xmm2                          ; AES: round 3
+    movdqu      xmm2, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm2                          ; AES: round 4
+    movdqu      xmm2, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm4, xmm2                          ; AES: round 5
+    movdqu      xmm2, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm2                          ; AES: round 6
+    movdqu      xmm2, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm4, xmm2                          ; AES: round 7
+    movdqu      xmm2, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm2                          ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm2                          ; AES: round 10
+    movdqu      xmm2, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm4, xmm2                          ; AES: round 11
+    movdqu      xmm2, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm2                          ; AES: round 12
+    movdqu      xmm2, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm4, xmm2                          ; AES: round 13
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
     movdqu      xmm3, [r9]
-    pxor        xmm3, xmm2			; AES: k_Nr + text
-    aesenclast  xmm4, xmm3			; AES: last round: the other text
-    movdqu      [r12], xmm4			; AES: written
+    pxor        xmm3, xmm2                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm3                          ; AES: last round: the other text
+    movdqu      [r12], xmm4                         ; AES: written
     add         r9, 0x10
     add         r12, 0x10
     sub         rsi, 0x10
 .under_1:
     cmp         rsi, 0x00
     je          .written
-    pshufb      xmm14, xmm0			; AES: counter block
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm14, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm14, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm14, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm14, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm14, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm14, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm14, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm14, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm14, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm14, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm14, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm14, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm14, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm14, xmm1			; AES: round 13
-    pxor        xmm1, xmm1			; AES
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm14, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm14, xmm1                         ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm14, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm14, xmm1                         ; AES: round 13
+    pxor        xmm1, xmm1                          ; AES
     cmp         rsi, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [r9]			; AES: bytes 0..7
-    movq        xmm3, [r9 + rsi - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + rsi - 8]                ; AES: the last 8 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm2, rcx			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [r9]			; AES: bytes 0..3
-    movd        xmm3, [r9 + rsi - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + rsi - 4]                ; AES: the last 4 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, rsi
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm1, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm2, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm3, rdx			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rcx, rsi
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm4, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm3, rcx			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm14, xmm2			; AES: last round: the other text
-    movq        xmm1, rsi			; AES
-    pxor        xmm2, xmm2			; AES
-    pshufb      xmm1, xmm2			; AES: r in every byte
-    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm1, xmm14			; AES: zero-padded
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm1, rsi                           ; AES
+    pxor        xmm2, xmm2                          ; AES
+    pshufb      xmm1, xmm2                          ; AES: r in every byte
+    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm1, xmm14                         ; AES: zero-padded
     mov         rcx, rsi
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [r12], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         r12, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r12], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         r12, 0x08                           ; AES
 .stored_8:
     mov         rcx, rsi
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [r12], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         r12, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r12], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         r12, 0x04                           ; AES
 .stored_4:
     mov         rcx, rsi
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r12], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         r12, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r12], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         r12, 0x02                           ; AES
 .stored_2:
-    and         rsi, 0x01			; AES
+    and         rsi, 0x01                           ; AES
     cmp         rsi, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r12], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r12], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         r11, 0x80
     jb          .tail
-    movdqu      xmm7, [r10 + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C3·H^6: C
+    movdqu      xmm7, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C3·H^6: C
     movdqa      xmm10, xmm7
-    pclmulqdq   xmm10, [rdi + 224], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm10, [rdi + 224], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm11, xmm7
-    pclmulqdq   xmm11, [rdi + 224], 0x10	; C3·H^6: A0·K1
+    pclmulqdq   xmm11, [rdi + 224], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    pclmulqdq   xmm7, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    movdqu      xmm5, [r10 + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C4·H^5: C
+    pclmulqdq   xmm6, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm7, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm5, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^5: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 240], 0x10		; C4·H^5: A0·K1
+    pclmulqdq   xmm3, [rdi + 240], 0x10             ; C4·H^5: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    pclmulqdq   xmm5, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    pxor        xmm10, xmm6			; C4·H^5: LO += it
-    pxor        xmm11, xmm7			; C4·H^5: HI += it
-    movdqu      xmm9, [r10 + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C5·H^4: C
+    pclmulqdq   xmm4, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm10, xmm6                         ; C4·H^5: LO += it
+    pxor        xmm11, xmm7                         ; C4·H^5: HI += it
+    movdqu      xmm9, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C5·H^4: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 256], 0x00		; C5·H^4: A0·K0
+    pclmulqdq   xmm6, [rdi + 256], 0x00             ; C5·H^4: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 256], 0x10		; C5·H^4: A0·K1
+    pclmulqdq   xmm7, [rdi + 256], 0x10             ; C5·H^4: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    pxor        xmm10, xmm2			; C5·H^4: LO += it
-    pxor        xmm11, xmm3			; C5·H^4: HI += it
-    pxor        xmm10, xmm4			; C5·H^4: LO += it
-    pxor        xmm11, xmm5			; C5·H^4: HI += it
-    movdqu      xmm5, [r10 + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C6·H^3: C
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm10, xmm2                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm3                         ; C5·H^4: HI += it
+    pxor        xmm10, xmm4                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^4: HI += it
+    movdqu      xmm5, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C6·H^3: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 272], 0x00		; C6·H^3: A0·K0
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C6·H^3: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 272], 0x10		; C6·H^3: A0·K1
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C6·H^3: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    pclmulqdq   xmm5, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    pxor        xmm10, xmm6			; C6·H^3: LO += it
-    pxor        xmm11, xmm7			; C6·H^3: HI += it
-    pxor        xmm10, xmm8			; C6·H^3: LO += it
-    pxor        xmm11, xmm9			; C6·H^3: HI += it
-    movdqu      xmm9, [r10 + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C7·H^2: C
+    pclmulqdq   xmm4, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    pxor        xmm10, xmm6                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm7                         ; C6·H^3: HI += it
+    pxor        xmm10, xmm8                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm9                         ; C6·H^3: HI += it
+    movdqu      xmm9, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C7·H^2: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 288], 0x00		; C7·H^2: A0·K0
+    pclmulqdq   xmm6, [rdi + 288], 0x00             ; C7·H^2: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 288], 0x10		; C7·H^2: A0·K1
+    pclmulqdq   xmm7, [rdi + 288], 0x10             ; C7·H^2: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    pclmulqdq   xmm9, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    pxor        xmm10, xmm2			; C7·H^2: LO += it
-    pxor        xmm11, xmm3			; C7·H^2: HI += it
-    pxor        xmm10, xmm4			; C7·H^2: LO += it
-    pxor        xmm11, xmm5			; C7·H^2: HI += it
-    movdqu      xmm5, [r10 + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C8·H^1: C
+    pclmulqdq   xmm8, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    pxor        xmm10, xmm2                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm3                         ; C7·H^2: HI += it
+    pxor        xmm10, xmm4                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^2: HI += it
+    movdqu      xmm5, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C8·H^1: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; C8·H^1: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; C8·H^1: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; C8·H^1: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; C8·H^1: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    pclmulqdq   xmm5, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    pxor        xmm10, xmm6			; C8·H^1: LO += it
-    pxor        xmm11, xmm7			; C8·H^1: HI += it
-    pxor        xmm10, xmm8			; C8·H^1: LO += it
-    pxor        xmm11, xmm9			; C8·H^1: HI += it
-    movdqu      xmm9, [r10 + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C2·H^7: C
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm10, xmm6                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm7                         ; C8·H^1: HI += it
+    pxor        xmm10, xmm8                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm9                         ; C8·H^1: HI += it
+    movdqu      xmm9, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C2·H^7: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 208], 0x00		; C2·H^7: A0·K0
+    pclmulqdq   xmm6, [rdi + 208], 0x00             ; C2·H^7: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 208], 0x10		; C2·H^7: A0·K1
+    pclmulqdq   xmm7, [rdi + 208], 0x10             ; C2·H^7: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    pclmulqdq   xmm9, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm10, xmm2			; C2·H^7: LO += it
-    pxor        xmm11, xmm3			; C2·H^7: HI += it
-    pxor        xmm10, xmm4			; C2·H^7: LO += it
-    pxor        xmm11, xmm5			; C2·H^7: HI += it
-    movdqu      xmm2, [r10]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^8: C
-    pxor        xmm2, xmm15			; C1·H^8: A = X + C
+    pclmulqdq   xmm8, [rdi + 48], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm9, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm10, xmm2                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm3                         ; C2·H^7: HI += it
+    pxor        xmm10, xmm4                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^7: HI += it
+    movdqu      xmm2, [r10]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^8: C
+    pxor        xmm2, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 192], 0x00		; C1·H^8: A0·K0
+    pclmulqdq   xmm3, [rdi + 192], 0x00             ; C1·H^8: A0·K0
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm4, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm10, xmm6			; C1·H^8: LO += it
-    pxor        xmm11, xmm7			; C1·H^8: HI += it
-    pxor        xmm10, xmm8			; C1·H^8: LO += it
-    pxor        xmm11, xmm9			; C1·H^8: HI += it
-    pxor        xmm10, xmm3			; C1·H^8: LO += it
-    pxor        xmm11, xmm4			; C1·H^8: HI += it
-    pxor        xmm10, xmm5			; C1·H^8: LO += it
-    pxor        xmm11, xmm2			; C1·H^8: HI += it
+    pclmulqdq   xmm5, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm10, xmm6                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm7                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm8                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm9                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm3                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm4                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm5                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm2                         ; C1·H^8: HI += it
     movdqa      xmm15, xmm10
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm11			; reduce: + HI
-    pxor        xmm15, xmm2			; reduce: RES = fold(LO) + HI
-    add         r10, 0x80			; reduce
-    sub         r11, 0x80			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm11                         ; reduce: + HI
+    pxor        xmm15, xmm2                         ; reduce: RES = fold(LO) + HI
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
 .tail:
     cmp         r11, 0x00
-    je          .tag				; reduce
-    lea         rcx, [r11 + 15]			; reduce
-    and         rcx, -16			; reduce
-    lea         rdx, [rdi + 160]		; reduce
-    sub         rdx, rcx			; reduce: H^m
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 160]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
     cmp         r11, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm6, xmm6			; reduce
-    pxor        xmm7, xmm7			; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    pxor        xmm7, xmm7                          ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm2, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^m: C
-    pxor        xmm2, xmm15			; C·H^m: A = X + C
+    movdqu      xmm2, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^m: C
+    pxor        xmm2, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rdx + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm6, [rdx + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, [rdx + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm7, [rdx + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdx], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm2, [rdx], 0x11		; C·H^m: A1·B1
-    pxor        xmm6, xmm3			; C·H^m: LO += it
-    pxor        xmm7, xmm2			; C·H^m: HI += it
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rdx], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm2, [rdx], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm6, xmm3                          ; C·H^m: LO += it
+    pxor        xmm7, xmm2                          ; C·H^m: HI += it
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm5, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C·H^i: C
+    movdqu      xmm5, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C·H^i: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdx + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm2, [rdx + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdx + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm3, [rdx + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdx], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm5, [rdx], 0x11		; C·H^i: A1·B1
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    pxor        xmm6, xmm4			; C·H^i: LO += it
-    pxor        xmm7, xmm5			; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pclmulqdq   xmm4, [rdx], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm5, [rdx], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    pxor        xmm6, xmm4                          ; C·H^i: LO += it
+    pxor        xmm7, xmm5                          ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .tail_block
@@ -5668,64 +5668,64 @@ gcm256_sse_k_clmul1_x8_short_seal:
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm1, xmm0			; C_last
-    pxor        xmm1, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm1, xmm0                          ; C_last
+    pxor        xmm1, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdx + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm2, [rdx + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdx + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm3, [rdx + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdx], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm1, [rdx], 0x11		; C·H: A1·B1
-    pxor        xmm6, xmm2			; C·H: LO += it
-    pxor        xmm7, xmm3			; C·H: HI += it
-    pxor        xmm6, xmm4			; C·H: LO += it
-    pxor        xmm7, xmm1			; C·H: HI += it
+    pclmulqdq   xmm4, [rdx], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm1, [rdx], 0x11                   ; C·H: A1·B1
+    pxor        xmm6, xmm2                          ; C·H: LO += it
+    pxor        xmm7, xmm3                          ; C·H: HI += it
+    pxor        xmm6, xmm4                          ; C·H: LO += it
+    pxor        xmm7, xmm1                          ; C·H: HI += it
 .tail_reduce:
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm7			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
 .tag:
-    shl         r13, 0x03			; bits
+    shl         r13, 0x03                           ; bits
     movq        xmm2, r13
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm1, r8
-    punpcklqdq  xmm2, xmm1			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm2			; lengths: A = X + lengths
+    punpcklqdq  xmm2, xmm1                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm2                         ; lengths: A = X + lengths
     movdqa      xmm2, xmm15
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; lengths: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; lengths: A0·K0
     movdqa      xmm3, xmm15
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; lengths: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; lengths: A0·K1
     movdqa      xmm1, xmm15
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; lengths: A1·B0
-    pclmulqdq   xmm15, [rdi + 144], 0x11	; lengths: A1·B1
-    pxor        xmm2, xmm1			; lengths: LO += it
-    pxor        xmm3, xmm15			; lengths: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; lengths: A1·B0
+    pclmulqdq   xmm15, [rdi + 144], 0x11            ; lengths: A1·B1
+    pxor        xmm2, xmm1                          ; lengths: LO += it
+    pxor        xmm3, xmm15                         ; lengths: HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; lengths: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; lengths: (LO1, LO0)
-    pxor        xmm2, xmm3			; lengths: + HI
-    pxor        xmm1, xmm2			; lengths: RES = fold(LO) + HI
-    pshufb      xmm1, xmm0			; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm1, xmm0			; the tag
-    movdqu      [rax], xmm1			; tag
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; lengths: (LO1, LO0)
+    pxor        xmm2, xmm3                          ; lengths: + HI
+    pxor        xmm1, xmm2                          ; lengths: RES = fold(LO) + HI
+    pshufb      xmm1, xmm0                          ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm1, xmm0                          ; the tag
+    movdqu      [rax], xmm1                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x18			; frame
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x18                           ; frame
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x18			; frame
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x18                           ; frame
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -5737,26 +5737,26 @@ global gcm256_sse_k_clmul1_x8_short_open:function (gcm256_sse_k_clmul1_x8_short_
 align 32
 gcm256_sse_k_clmul1_x8_short_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r14, [rsp + 64]			; len, from the stack
-    mov         r13, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
-    mov         r10, [rsp + 88]			; tag_len, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r11, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
-    mov         r11, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, r11
     ja          .refused
     cmp         r10, 0x04
@@ -5765,44 +5765,44 @@ gcm256_sse_k_clmul1_x8_short_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
-    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel gcm256_sse_k_clmul1_x8_short_byte_swap]  ; byte_swap
     cmp         rdx, 0x0c
     jne         .other
-    movq        xmm13, [rsi]			; IV, bytes 0..7
-    movd        xmm1, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm13, xmm1			; IV
-    por         xmm13, [rel gcm256_sse_k_clmul1_x8_short_first_number]	; IV || 1
+    movq        xmm13, [rsi]                        ; IV, bytes 0..7
+    movd        xmm1, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm13, xmm1                         ; IV
+    por         xmm13, [rel gcm256_sse_k_clmul1_x8_short_first_number]  ; IV || 1
     jmp         .counter
 .other:
     pxor        xmm13, xmm13
     mov         rbp, rdx
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .iv_short
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .iv_whole:
-    movdqu      xmm1, [rsi]			; C, bytes as in memory
-    pshufb      xmm1, xmm0			; C
-    pxor        xmm13, xmm1			; (X + C)·H
+    movdqu      xmm1, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C
+    pxor        xmm13, xmm1                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .iv_whole
@@ -5813,268 +5813,268 @@ gcm256_sse_k_clmul1_x8_short_open:
     pxor        xmm4, xmm4
     cmp         rbp, 0x08
     jb          .iv_under8
-    movq        xmm4, [rsi]			; bytes 0..7
-    movq        xmm2, [rsi + rbp - 8]		; the last 8 bytes
+    movq        xmm4, [rsi]                         ; bytes 0..7
+    movq        xmm2, [rsi + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm1, rbp
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         rbp, 0x04
     jb          .iv_under4
-    movd        xmm4, [rsi]			; bytes 0..3
-    movd        xmm2, [rsi + rbp - 4]		; the last 4 bytes
+    movd        xmm4, [rsi]                         ; bytes 0..3
+    movd        xmm2, [rsi + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbp
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rsi]		; byte 0
+    movzx       r11d, byte [rsi]                    ; byte 0
     movq        xmm4, r11
-    movzx       r11d, byte [rsi + rbx]		; byte r >> 1
+    movzx       r11d, byte [rsi + rbx]              ; byte r >> 1
     movq        xmm1, r11
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbp, 0x01
-    movzx       esi, byte [rsi + rbp]		; byte r - 1
+    movzx       esi, byte [rsi + rbp]               ; byte r - 1
     movq        xmm3, rsi
     shl         rbp, 0x03
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm13, xmm4			; (X + C)·H
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm13, xmm4                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm1, rdx
-    pxor        xmm13, xmm1			; (X + C)·H
+    pxor        xmm13, xmm1                         ; (X + C)·H
     movdqa      xmm2, xmm13
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; (X + C)·H: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; (X + C)·H: A0·K0
     movdqa      xmm3, xmm13
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; (X + C)·H: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; (X + C)·H: A0·K1
     movdqa      xmm1, xmm13
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; (X + C)·H: A1·B0
-    pclmulqdq   xmm13, [rdi + 144], 0x11	; (X + C)·H: A1·B1
-    pxor        xmm2, xmm1			; (X + C)·H: LO += it
-    pxor        xmm3, xmm13			; (X + C)·H: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; (X + C)·H: A1·B0
+    pclmulqdq   xmm13, [rdi + 144], 0x11            ; (X + C)·H: A1·B1
+    pxor        xmm2, xmm1                          ; (X + C)·H: LO += it
+    pxor        xmm3, xmm13                         ; (X + C)·H: HI += it
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm1, xmm3			; (X + C)·H: + HI
-    pxor        xmm13, xmm1			; (X + C)·H: RES = fold(LO) + HI
-    pshufb      xmm13, xmm0			; J_0
+    pclmulqdq   xmm13, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; (X + C)·H: + HI
+    pxor        xmm13, xmm1                         ; (X + C)·H: RES = fold(LO) + HI
+    pshufb      xmm13, xmm0                         ; J_0
 .counter:
     cmp         r8, 0x11
     jae         .more
     pxor        xmm1, xmm1
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .text
     cmp         r8, 0x10
     jb          .not_whole
-    movdqu      xmm1, [rcx]			; AAD, its last block
-    pshufb      xmm1, xmm0			; AAD
+    movdqu      xmm1, [rcx]                         ; AAD, its last block
+    pshufb      xmm1, xmm0                          ; AAD
     jmp         .text
 .not_whole:
     pxor        xmm1, xmm1
     cmp         r8, 0x08
     jb          .block_under8
-    movq        xmm1, [rcx]			; bytes 0..7
-    movq        xmm3, [rcx + r8 - 8]		; the last 8 bytes
+    movq        xmm1, [rcx]                         ; bytes 0..7
+    movq        xmm3, [rcx + r8 - 8]                ; the last 8 bytes
     mov         rcx, r8
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; C_last, zero-padded
     jmp         .block_padded
 .block_under8:
     cmp         r8, 0x04
     jb          .block_under4
-    movd        xmm1, [rcx]			; bytes 0..3
-    movd        xmm3, [rcx + r8 - 4]		; the last 4 bytes
+    movd        xmm1, [rcx]                         ; bytes 0..3
+    movd        xmm3, [rcx + r8 - 4]                ; the last 4 bytes
     mov         rcx, r8
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm1, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm1, xmm3                          ; C_last, zero-padded
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
     shr         rsi, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     movq        xmm1, rdx
-    movzx       edx, byte [rcx + rsi]		; byte r >> 1
+    movzx       edx, byte [rcx + rsi]               ; byte r >> 1
     movq        xmm2, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rsi, 0x03
     movq        xmm3, rsi
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     mov         rdx, r8
     sub         rdx, 0x01
-    movzx       ecx, byte [rcx + rdx]		; byte r - 1
+    movzx       ecx, byte [rcx + rdx]               ; byte r - 1
     movq        xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm3, rdx
-    psllq       xmm4, xmm3			; into place
-    mov         edx, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         edx, 0x00                           ; no byte stays
     por         xmm1, xmm2
-    por         xmm1, xmm4			; C_last, zero-padded
+    por         xmm1, xmm4                          ; C_last, zero-padded
 .block_padded:
-    pshufb      xmm1, xmm0			; AAD
+    pshufb      xmm1, xmm0                          ; AAD
     jmp         .text
 .more:
     mov         r12, r8
     sub         r12, 0x01
     and         r12, 0x0f
-    add         r12, 0x01			; bytes of the last block
+    add         r12, 0x01                           ; bytes of the last block
     mov         rbp, r8
-    sub         rbp, r12			; bytes before it
-    lea         rdx, [rcx + rbp]		; the last block
+    sub         rbp, r12                            ; bytes before it
+    lea         rdx, [rcx + rbp]                    ; the last block
     pxor        xmm1, xmm1
     cmp         rbp, 0x80
     jb          .aad_tail
 .aad_groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    movdqu      xmm7, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C3·H^6: C
+    movdqu      xmm7, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C3·H^6: C
     movdqa      xmm10, xmm7
-    pclmulqdq   xmm10, [rdi + 224], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm10, [rdi + 224], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm11, xmm7
-    pclmulqdq   xmm11, [rdi + 224], 0x10	; C3·H^6: A0·K1
+    pclmulqdq   xmm11, [rdi + 224], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 64], 0x01		; C3·H^6: A1·B0
-    pclmulqdq   xmm7, [rdi + 64], 0x11		; C3·H^6: A1·B1
-    movdqu      xmm5, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C4·H^5: C
+    pclmulqdq   xmm6, [rdi + 64], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm7, [rdi + 64], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^5: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 240], 0x10		; C4·H^5: A0·K1
+    pclmulqdq   xmm3, [rdi + 240], 0x10             ; C4·H^5: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    pclmulqdq   xmm5, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    pxor        xmm10, xmm6			; C4·H^5: LO += it
-    pxor        xmm11, xmm7			; C4·H^5: HI += it
-    movdqu      xmm9, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C5·H^4: C
+    pclmulqdq   xmm4, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm5, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm10, xmm6                         ; C4·H^5: LO += it
+    pxor        xmm11, xmm7                         ; C4·H^5: HI += it
+    movdqu      xmm9, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C5·H^4: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 256], 0x00		; C5·H^4: A0·K0
+    pclmulqdq   xmm6, [rdi + 256], 0x00             ; C5·H^4: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 256], 0x10		; C5·H^4: A0·K1
+    pclmulqdq   xmm7, [rdi + 256], 0x10             ; C5·H^4: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    pxor        xmm10, xmm2			; C5·H^4: LO += it
-    pxor        xmm11, xmm3			; C5·H^4: HI += it
-    pxor        xmm10, xmm4			; C5·H^4: LO += it
-    pxor        xmm11, xmm5			; C5·H^4: HI += it
-    movdqu      xmm5, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C6·H^3: C
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm10, xmm2                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm3                         ; C5·H^4: HI += it
+    pxor        xmm10, xmm4                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^4: HI += it
+    movdqu      xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C6·H^3: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 272], 0x00		; C6·H^3: A0·K0
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C6·H^3: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 272], 0x10		; C6·H^3: A0·K1
+    pclmulqdq   xmm3, [rdi + 272], 0x10             ; C6·H^3: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    pclmulqdq   xmm5, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    pxor        xmm10, xmm6			; C6·H^3: LO += it
-    pxor        xmm11, xmm7			; C6·H^3: HI += it
-    pxor        xmm10, xmm8			; C6·H^3: LO += it
-    pxor        xmm11, xmm9			; C6·H^3: HI += it
-    movdqu      xmm9, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C7·H^2: C
+    pclmulqdq   xmm4, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    pclmulqdq   xmm5, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    pxor        xmm10, xmm6                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm7                         ; C6·H^3: HI += it
+    pxor        xmm10, xmm8                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm9                         ; C6·H^3: HI += it
+    movdqu      xmm9, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C7·H^2: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 288], 0x00		; C7·H^2: A0·K0
+    pclmulqdq   xmm6, [rdi + 288], 0x00             ; C7·H^2: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 288], 0x10		; C7·H^2: A0·K1
+    pclmulqdq   xmm7, [rdi + 288], 0x10             ; C7·H^2: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    pclmulqdq   xmm9, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    pxor        xmm10, xmm2			; C7·H^2: LO += it
-    pxor        xmm11, xmm3			; C7·H^2: HI += it
-    pxor        xmm10, xmm4			; C7·H^2: LO += it
-    pxor        xmm11, xmm5			; C7·H^2: HI += it
-    movdqu      xmm5, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C8·H^1: C
+    pclmulqdq   xmm8, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    pxor        xmm10, xmm2                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm3                         ; C7·H^2: HI += it
+    pxor        xmm10, xmm4                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^2: HI += it
+    movdqu      xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C8·H^1: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; C8·H^1: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; C8·H^1: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; C8·H^1: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; C8·H^1: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    pclmulqdq   xmm5, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    pxor        xmm10, xmm6			; C8·H^1: LO += it
-    pxor        xmm11, xmm7			; C8·H^1: HI += it
-    pxor        xmm10, xmm8			; C8·H^1: LO += it
-    pxor        xmm11, xmm9			; C8·H^1: HI += it
-    movdqu      xmm9, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C2·H^7: C
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm10, xmm6                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm7                         ; C8·H^1: HI += it
+    pxor        xmm10, xmm8                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm9                         ; C8·H^1: HI += it
+    movdqu      xmm9, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C2·H^7: C
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, [rdi + 208], 0x00		; C2·H^7: A0·K0
+    pclmulqdq   xmm6, [rdi + 208], 0x00             ; C2·H^7: A0·K0
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 208], 0x10		; C2·H^7: A0·K1
+    pclmulqdq   xmm7, [rdi + 208], 0x10             ; C2·H^7: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    pclmulqdq   xmm9, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    pxor        xmm10, xmm2			; C2·H^7: LO += it
-    pxor        xmm11, xmm3			; C2·H^7: HI += it
-    pxor        xmm10, xmm4			; C2·H^7: LO += it
-    pxor        xmm11, xmm5			; C2·H^7: HI += it
-    movdqu      xmm2, [rcx]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^8: C
-    pxor        xmm2, xmm1			; C1·H^8: A = X + C
+    pclmulqdq   xmm8, [rdi + 48], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm9, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm10, xmm2                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm3                         ; C2·H^7: HI += it
+    pxor        xmm10, xmm4                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^7: HI += it
+    movdqu      xmm2, [rcx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^8: C
+    pxor        xmm2, xmm1                          ; C1·H^8: A = X + C
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm3, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    pxor        xmm10, xmm6			; C1·H^8: LO += it
-    pxor        xmm11, xmm7			; C1·H^8: HI += it
-    pxor        xmm10, xmm8			; C1·H^8: LO += it
-    pxor        xmm11, xmm9			; C1·H^8: HI += it
-    pxor        xmm10, xmm1			; C1·H^8: LO += it
-    pxor        xmm11, xmm3			; C1·H^8: HI += it
-    pxor        xmm10, xmm4			; C1·H^8: LO += it
-    pxor        xmm11, xmm2			; C1·H^8: HI += it
+    pclmulqdq   xmm4, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    pxor        xmm10, xmm6                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm7                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm8                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm9                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm1                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm4                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm2                         ; C1·H^8: HI += it
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm11			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm11                         ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         rbp, 0x80
     cmp         rbp, 0x80
     jae         .aad_group
@@ -6085,47 +6085,47 @@ gcm256_sse_k_clmul1_x8_short_open:
     lea         r11, [rbp + 15]
     and         r11, -16
     lea         rsi, [rdi + 160]
-    sub         rsi, r11			; H^m
+    sub         rsi, r11                            ; H^m
     cmp         rbp, 0x10
     jae         .aad_first
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm2, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^m: C
-    pxor        xmm2, xmm1			; C·H^m: A = X + C
+    movdqu      xmm2, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^m: C
+    pxor        xmm2, xmm1                          ; C·H^m: A = X + C
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rsi + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm6, [rsi + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm7, xmm2
-    pclmulqdq   xmm7, [rsi + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm7, [rsi + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rsi], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm2, [rsi], 0x11		; C·H^m: A1·B1
-    pxor        xmm6, xmm1			; C·H^m: LO += it
-    pxor        xmm7, xmm2			; C·H^m: HI += it
-    pxor        xmm1, xmm1			; C·H^m: X counts once
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rsi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm2, [rsi], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm6, xmm1                          ; C·H^m: LO += it
+    pxor        xmm7, xmm2                          ; C·H^m: HI += it
+    pxor        xmm1, xmm1                          ; C·H^m: X counts once
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm5, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C·H^i: C
+    movdqu      xmm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C·H^i: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rsi + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm2, [rsi + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rsi + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm3, [rsi + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rsi], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm5, [rsi], 0x11		; C·H^i: A1·B1
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    pxor        xmm6, xmm4			; C·H^i: LO += it
-    pxor        xmm7, xmm5			; C·H^i: HI += it
-    add         rsi, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pclmulqdq   xmm4, [rsi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm5, [rsi], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    pxor        xmm6, xmm4                          ; C·H^i: LO += it
+    pxor        xmm7, xmm5                          ; C·H^i: HI += it
+    add         rsi, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .aad_block
@@ -6136,1741 +6136,1741 @@ gcm256_sse_k_clmul1_x8_short_open:
     pxor        xmm5, xmm5
     cmp         rbp, 0x08
     jb          .aad_under8
-    movq        xmm5, [rcx]			; bytes 0..7
-    movq        xmm3, [rcx + rbp - 8]		; the last 8 bytes
+    movq        xmm5, [rcx]                         ; bytes 0..7
+    movq        xmm3, [rcx + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm2, rbp
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbp, 0x04
     jb          .aad_under4
-    movd        xmm5, [rcx]			; bytes 0..3
-    movd        xmm3, [rcx + rbp - 4]		; the last 4 bytes
+    movd        xmm5, [rcx]                         ; bytes 0..3
+    movd        xmm3, [rcx + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rcx]		; byte 0
+    movzx       r11d, byte [rcx]                    ; byte 0
     movq        xmm5, r11
-    movzx       r11d, byte [rcx + rbx]		; byte r >> 1
+    movzx       r11d, byte [rcx + rbx]              ; byte r >> 1
     movq        xmm2, r11
     shl         rbx, 0x03
     movq        xmm3, rbx
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         rbp, 0x01
-    movzx       ecx, byte [rcx + rbp]		; byte r - 1
+    movzx       ecx, byte [rcx + rbp]               ; byte r - 1
     movq        xmm4, rcx
     shl         rbp, 0x03
     movq        xmm3, rbp
-    psllq       xmm4, xmm3			; into place
+    psllq       xmm4, xmm3                          ; into place
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm1			; C·H: A = X + C; X counts once
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm1                          ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, [rsi + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rsi + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rsi + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rsi + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rsi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm5, [rsi], 0x11		; C·H: A1·B1
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
-    pxor        xmm6, xmm3			; C·H: LO += it
-    pxor        xmm7, xmm5			; C·H: HI += it
+    pclmulqdq   xmm3, [rsi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm5, [rsi], 0x11                   ; C·H: A1·B1
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
+    pxor        xmm6, xmm3                          ; C·H: LO += it
+    pxor        xmm7, xmm5                          ; C·H: HI += it
 .aad_reduce:
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm7			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm7                          ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
     cmp         r12, 0x10
     jb          .aad_last_not_whole
-    movdqu      xmm2, [rdx]			; AAD, its last block
-    pshufb      xmm2, xmm0			; AAD
-    pxor        xmm1, xmm2			; S = X + the last block
+    movdqu      xmm2, [rdx]                         ; AAD, its last block
+    pshufb      xmm2, xmm0                          ; AAD
+    pxor        xmm1, xmm2                          ; S = X + the last block
     jmp         .aad_last_added
 .aad_last_not_whole:
     pxor        xmm5, xmm5
     cmp         r12, 0x08
     jb          .aad_last_block_under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + r12 - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + r12 - 8]               ; the last 8 bytes
     shl         r12, 0x03
     sub         r12, 0x78
-    neg         r12				; 8·(15 - r) bits
+    neg         r12                                 ; 8·(15 - r) bits
     movq        xmm2, r12
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         short .aad_last_block_padded
 .aad_last_block_under8:
     cmp         r12, 0x04
     jb          .aad_last_block_under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + r12 - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + r12 - 4]               ; the last 4 bytes
     shl         r12, 0x03
-    sub         r12, 0x20			; 8·(r - 4) bits
+    sub         r12, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, r12
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .aad_last_block_padded
 .aad_last_block_under4:
     mov         rsi, r12
     shr         rsi, 0x01
-    movzx       ecx, byte [rdx]			; byte 0
+    movzx       ecx, byte [rdx]                     ; byte 0
     movq        xmm5, rcx
-    movzx       ecx, byte [rdx + rsi]		; byte r >> 1
+    movzx       ecx, byte [rdx + rsi]               ; byte r >> 1
     movq        xmm2, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rsi, 0x03
     movq        xmm3, rsi
-    psllq       xmm2, xmm3			; into place
+    psllq       xmm2, xmm3                          ; into place
     sub         r12, 0x01
-    movzx       ecx, byte [rdx + r12]		; byte r - 1
+    movzx       ecx, byte [rdx + r12]               ; byte r - 1
     movq        xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         r12, 0x03
     movq        xmm3, r12
-    psllq       xmm4, xmm3			; into place
-    mov         ecx, 0x00			; no byte stays
+    psllq       xmm4, xmm3                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
     por         xmm5, xmm2
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .aad_last_block_padded:
-    pshufb      xmm5, xmm0			; AAD
-    pxor        xmm1, xmm5			; S = X + the last block
+    pshufb      xmm5, xmm0                          ; AAD
+    pxor        xmm1, xmm5                          ; S = X + the last block
 .aad_last_added:
 .text:
     movdqa      xmm14, xmm13
-    pshufb      xmm14, xmm0			; counter, last word first
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; the next counter
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm14, xmm0                         ; counter, last word first
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; the next counter
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x81
     jae         .long
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm2, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm3, r8
-    punpcklqdq  xmm2, xmm3			; bits of both lengths, bytes reversed
+    punpcklqdq  xmm2, xmm3                          ; bits of both lengths, bytes reversed
     lea         rcx, [r14 + 15]
     and         rcx, -16
-    neg         rcx				; -16·m
-    lea         rcx, [rdi + rcx + 128]		; H^(m+2)
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
     movdqa      xmm11, xmm1
-    pclmulqdq   xmm11, [rcx + 160], 0x00	; S, lengths: A0·K0
+    pclmulqdq   xmm11, [rcx + 160], 0x00            ; S, lengths: A0·K0
     movdqa      xmm12, xmm1
-    pclmulqdq   xmm12, [rcx + 160], 0x10	; S, lengths: A0·K1
+    pclmulqdq   xmm12, [rcx + 160], 0x10            ; S, lengths: A0·K1
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rcx], 0x01		; S, lengths: A1·B0
-    pclmulqdq   xmm1, [rcx], 0x11		; S, lengths: A1·B1
-    pxor        xmm11, xmm3			; S, lengths: LO += it
-    pxor        xmm12, xmm1			; S, lengths: HI += it
+    pclmulqdq   xmm3, [rcx], 0x01                   ; S, lengths: A1·B0
+    pclmulqdq   xmm1, [rcx], 0x11                   ; S, lengths: A1·B1
+    pxor        xmm11, xmm3                         ; S, lengths: LO += it
+    pxor        xmm12, xmm1                         ; S, lengths: HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 304], 0x00		; S, lengths: A0·K0
+    pclmulqdq   xmm1, [rdi + 304], 0x00             ; S, lengths: A0·K0
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; S, lengths: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; S, lengths: A0·K1
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; S, lengths: A1·B0
-    pclmulqdq   xmm2, [rdi + 144], 0x11		; S, lengths: A1·B1
-    pxor        xmm11, xmm1			; S, lengths: LO += it
-    pxor        xmm12, xmm3			; S, lengths: HI += it
-    pxor        xmm11, xmm4			; S, lengths: LO += it
-    pxor        xmm12, xmm2			; S, lengths: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; S, lengths: A1·B0
+    pclmulqdq   xmm2, [rdi + 144], 0x11             ; S, lengths: A1·B1
+    pxor        xmm11, xmm1                         ; S, lengths: LO += it
+    pxor        xmm12, xmm3                         ; S, lengths: HI += it
+    pxor        xmm11, xmm4                         ; S, lengths: LO += it
+    pxor        xmm12, xmm2                         ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .short_under_block
     cmp         r14, 0x11
     jae         .short_over_1
-    movdqu      xmm3, [r9]			; text
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    movdqu      xmm3, [r9]                          ; text
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqa      xmm2, xmm1
-    pxor        xmm2, xmm3			; k_Nr + text
-    aesenclast  xmm14, xmm2			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
-    movdqu      [r13], xmm14			; written
-    pshufb      xmm3, xmm0			; C
+    pxor        xmm2, xmm3                          ; k_Nr + text
+    aesenclast  xmm14, xmm2                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
+    movdqu      [r13], xmm14                        ; written
+    pshufb      xmm3, xmm0                          ; C
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm3, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm4			; LO += it
-    pxor        xmm12, xmm3			; HI += it
+    pclmulqdq   xmm4, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm3, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm4                         ; LO += it
+    pxor        xmm12, xmm3                         ; HI += it
     jmp         .short_reduce
 .short_over_1:
     cmp         r14, 0x21
     jae         .short_over_2
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm5, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm5, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm5, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm5, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm5
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    pshufb      xmm3, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
-    pxor        xmm5, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm5			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
+    pxor        xmm5, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm5                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm3, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm3			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm3                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
     jmp         .short_reduce
 .short_over_2:
     cmp         r14, 0x31
     jae         .short_over_3
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm5, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm5, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm5, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm5, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm5
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
-    pxor        xmm5, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm5			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
+    pxor        xmm5, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm5                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm4, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm4			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm4                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_3:
     cmp         r14, 0x41
     jae         .short_over_4
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm5, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm5, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm5, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm5, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 32]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 32]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm5
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r13 + 32], xmm6		; written
-    pxor        xmm5, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm5			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r13 + 32], xmm6                    ; written
+    pxor        xmm5, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm5                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm6, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm6			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm6                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
     jmp         .short_reduce
 .short_over_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x51
     jae         .short_over_5
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm6, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm6, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm6, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm6, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 32]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 32]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 48]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 48]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm6
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r13 + 32], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r13 + 32], xmm5                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r13 + 48], xmm7		; written
-    pxor        xmm6, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm6			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r13 + 48], xmm7                    ; written
+    pxor        xmm6, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm6                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm7, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm7			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm7                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
     jmp         .short_reduce
 .short_over_5:
     cmp         r14, 0x61
     jae         .short_over_6
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm7, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm7, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm7, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm7, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 32]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 32]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 48]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 48]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 64]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 64]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm7
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm8, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm8, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm8, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm8, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm8, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm8, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm8, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm8, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm8, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm8, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm8, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm8, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm8, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm8, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm8, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm8, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm8, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm8, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm8, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm8, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm8, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm8, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm8, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm8, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm8, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm8, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm8, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm8, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm8, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm8, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r13 + 32], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r13 + 32], xmm5                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r13 + 48], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r13 + 48], xmm6                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm8, xmm2			; other text
-    movdqu      [r13 + 64], xmm8		; written
-    pxor        xmm7, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm7			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm8, xmm2                          ; other text
+    movdqu      [r13 + 64], xmm8                    ; written
+    pxor        xmm7, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm7                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm8, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm8			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm8                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
     jmp         .short_reduce
 .short_over_6:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x71
     jae         .short_over_7
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm8, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm8, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm8, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm8, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 192], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 192], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 32], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 32], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 32]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 32]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 48]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 48]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 64]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 64]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 80]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 80]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm8
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm9, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; 6 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm9, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm9, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm9, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm9, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm9, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm9, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm9, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm9, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm9, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm9, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm9, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm9, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm9, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm9, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm9, xmm0                          ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm9, xmm1                          ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm9, xmm1                          ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm9, xmm1                          ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm9, xmm1                          ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm9, xmm1                          ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm9, xmm1                          ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm9, xmm1                          ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm9, xmm1                          ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm9, xmm1                          ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm9, xmm1                          ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm9, xmm1                          ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm9, xmm1                          ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm9, xmm1                          ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm9, xmm1                          ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r13 + 32], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r13 + 32], xmm5                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r13 + 48], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r13 + 48], xmm6                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r13 + 64], xmm7		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r13 + 64], xmm7                    ; written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm9, xmm2			; other text
-    movdqu      [r13 + 80], xmm9		; written
-    pxor        xmm8, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm8			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm9, xmm2                          ; other text
+    movdqu      [r13 + 80], xmm9                    ; written
+    pxor        xmm8, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm8                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm9, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm9			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm9                          ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
     jmp         .short_reduce
 .short_over_7:
     mov         rcx, r14
     neg         rcx
-    and         rcx, 0x0f			; d = 16 - r
+    and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_sse_k_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_sse_k_clmul1_x8_short_ones]
-    movdqu      xmm9, [r9 + r14 - 16]		; the last 16 bytes
+    movdqu      xmm9, [r9 + r14 - 16]               ; the last 16 bytes
     movdqu      xmm1, [rsi + rcx + 16]
-    pshufb      xmm9, xmm1			; the last block, zero-padded
-    movdqu      xmm4, [r9]			; text
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm9, xmm1                          ; the last block, zero-padded
+    movdqu      xmm4, [r9]                          ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 176], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 176], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 176], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 176], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 16], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 16], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 16]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 16], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 16]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 192], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 192], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 32], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 32]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 32], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 32], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 32]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 208], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 208], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 208], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 208], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 48], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 48]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 48], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 48]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 224], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 224], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 224], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 224], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 64], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 64]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 64], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 64]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 80], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 80], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 80]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 80], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 80]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 256], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 256], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 96], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
-    movdqu      xmm4, [r9 + 96]			; text
-    pshufb      xmm4, xmm0			; C
+    pclmulqdq   xmm3, [rdi + 96], 0x01              ; A1·B0
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
+    movdqu      xmm4, [r9 + 96]                     ; text
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 272], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 272], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm4, xmm9
-    pshufb      xmm4, xmm0			; C
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; counter block
+    pshufb      xmm3, xmm0                          ; counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; 1 blocks ahead
-    pshufb      xmm4, xmm0			; counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; 2 blocks ahead
-    pshufb      xmm5, xmm0			; counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; 3 blocks ahead
-    pshufb      xmm6, xmm0			; counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; 4 blocks ahead
-    pshufb      xmm7, xmm0			; counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    pshufb      xmm7, xmm0                          ; counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; 5 blocks ahead
-    pshufb      xmm8, xmm0			; counter block
+    paddd       xmm8, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    pshufb      xmm8, xmm0                          ; counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; 6 blocks ahead
-    pshufb      xmm10, xmm0			; counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; 7 blocks ahead
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm3, xmm1			; + k_0
-    pxor        xmm4, xmm1			; + k_0
-    pxor        xmm5, xmm1			; + k_0
-    pxor        xmm6, xmm1			; + k_0
-    pxor        xmm7, xmm1			; + k_0
-    pxor        xmm8, xmm1			; + k_0
-    pxor        xmm10, xmm1			; + k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm3, xmm1			; round 1
-    aesenc      xmm4, xmm1			; round 1
-    aesenc      xmm5, xmm1			; round 1
-    aesenc      xmm6, xmm1			; round 1
-    aesenc      xmm7, xmm1			; round 1
-    aesenc      xmm8, xmm1			; round 1
-    aesenc      xmm10, xmm1			; round 1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm3, xmm1			; round 2
-    aesenc      xmm4, xmm1			; round 2
-    aesenc      xmm5, xmm1			; round 2
-    aesenc      xmm6, xmm1			; round 2
-    aesenc      xmm7, xmm1			; round 2
-    aesenc      xmm8, xmm1			; round 2
-    aesenc      xmm10, xmm1			; round 2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm3, xmm1			; round 3
-    aesenc      xmm4, xmm1			; round 3
-    aesenc      xmm5, xmm1			; round 3
-    aesenc      xmm6, xmm1			; round 3
-    aesenc      xmm7, xmm1			; round 3
-    aesenc      xmm8, xmm1			; round 3
-    aesenc      xmm10, xmm1			; round 3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm3, xmm1			; round 4
-    aesenc      xmm4, xmm1			; round 4
-    aesenc      xmm5, xmm1			; round 4
-    aesenc      xmm6, xmm1			; round 4
-    aesenc      xmm7, xmm1			; round 4
-    aesenc      xmm8, xmm1			; round 4
-    aesenc      xmm10, xmm1			; round 4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm3, xmm1			; round 5
-    aesenc      xmm4, xmm1			; round 5
-    aesenc      xmm5, xmm1			; round 5
-    aesenc      xmm6, xmm1			; round 5
-    aesenc      xmm7, xmm1			; round 5
-    aesenc      xmm8, xmm1			; round 5
-    aesenc      xmm10, xmm1			; round 5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm3, xmm1			; round 6
-    aesenc      xmm4, xmm1			; round 6
-    aesenc      xmm5, xmm1			; round 6
-    aesenc      xmm6, xmm1			; round 6
-    aesenc      xmm7, xmm1			; round 6
-    aesenc      xmm8, xmm1			; round 6
-    aesenc      xmm10, xmm1			; round 6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm3, xmm1			; round 7
-    aesenc      xmm4, xmm1			; round 7
-    aesenc      xmm5, xmm1			; round 7
-    aesenc      xmm6, xmm1			; round 7
-    aesenc      xmm7, xmm1			; round 7
-    aesenc      xmm8, xmm1			; round 7
-    aesenc      xmm10, xmm1			; round 7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm3, xmm1			; round 8
-    aesenc      xmm4, xmm1			; round 8
-    aesenc      xmm5, xmm1			; round 8
-    aesenc      xmm6, xmm1			; round 8
-    aesenc      xmm7, xmm1			; round 8
-    aesenc      xmm8, xmm1			; round 8
-    aesenc      xmm10, xmm1			; round 8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm3, xmm1			; round 9
-    aesenc      xmm4, xmm1			; round 9
-    aesenc      xmm5, xmm1			; round 9
-    aesenc      xmm6, xmm1			; round 9
-    aesenc      xmm7, xmm1			; round 9
-    aesenc      xmm8, xmm1			; round 9
-    aesenc      xmm10, xmm1			; round 9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm3, xmm1			; round 10
-    aesenc      xmm4, xmm1			; round 10
-    aesenc      xmm5, xmm1			; round 10
-    aesenc      xmm6, xmm1			; round 10
-    aesenc      xmm7, xmm1			; round 10
-    aesenc      xmm8, xmm1			; round 10
-    aesenc      xmm10, xmm1			; round 10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm3, xmm1			; round 11
-    aesenc      xmm4, xmm1			; round 11
-    aesenc      xmm5, xmm1			; round 11
-    aesenc      xmm6, xmm1			; round 11
-    aesenc      xmm7, xmm1			; round 11
-    aesenc      xmm8, xmm1			; round 11
-    aesenc      xmm10, xmm1			; round 11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm3, xmm1			; round 12
-    aesenc      xmm4, xmm1			; round 12
-    aesenc      xmm5, xmm1			; round 12
-    aesenc      xmm6, xmm1			; round 12
-    aesenc      xmm7, xmm1			; round 12
-    aesenc      xmm8, xmm1			; round 12
-    aesenc      xmm10, xmm1			; round 12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm3, xmm1			; round 13
-    aesenc      xmm4, xmm1			; round 13
-    aesenc      xmm5, xmm1			; round 13
-    aesenc      xmm6, xmm1			; round 13
-    aesenc      xmm7, xmm1			; round 13
-    aesenc      xmm8, xmm1			; round 13
-    aesenc      xmm10, xmm1			; round 13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    pshufb      xmm10, xmm0                         ; counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm3, xmm1                          ; + k_0
+    pxor        xmm4, xmm1                          ; + k_0
+    pxor        xmm5, xmm1                          ; + k_0
+    pxor        xmm6, xmm1                          ; + k_0
+    pxor        xmm7, xmm1                          ; + k_0
+    pxor        xmm8, xmm1                          ; + k_0
+    pxor        xmm10, xmm1                         ; + k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm3, xmm1                          ; round 1
+    aesenc      xmm4, xmm1                          ; round 1
+    aesenc      xmm5, xmm1                          ; round 1
+    aesenc      xmm6, xmm1                          ; round 1
+    aesenc      xmm7, xmm1                          ; round 1
+    aesenc      xmm8, xmm1                          ; round 1
+    aesenc      xmm10, xmm1                         ; round 1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm3, xmm1                          ; round 2
+    aesenc      xmm4, xmm1                          ; round 2
+    aesenc      xmm5, xmm1                          ; round 2
+    aesenc      xmm6, xmm1                          ; round 2
+    aesenc      xmm7, xmm1                          ; round 2
+    aesenc      xmm8, xmm1                          ; round 2
+    aesenc      xmm10, xmm1                         ; round 2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm3, xmm1                          ; round 3
+    aesenc      xmm4, xmm1                          ; round 3
+    aesenc      xmm5, xmm1                          ; round 3
+    aesenc      xmm6, xmm1                          ; round 3
+    aesenc      xmm7, xmm1                          ; round 3
+    aesenc      xmm8, xmm1                          ; round 3
+    aesenc      xmm10, xmm1                         ; round 3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm3, xmm1                          ; round 4
+    aesenc      xmm4, xmm1                          ; round 4
+    aesenc      xmm5, xmm1                          ; round 4
+    aesenc      xmm6, xmm1                          ; round 4
+    aesenc      xmm7, xmm1                          ; round 4
+    aesenc      xmm8, xmm1                          ; round 4
+    aesenc      xmm10, xmm1                         ; round 4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm3, xmm1                          ; round 5
+    aesenc      xmm4, xmm1                          ; round 5
+    aesenc      xmm5, xmm1                          ; round 5
+    aesenc      xmm6, xmm1                          ; round 5
+    aesenc      xmm7, xmm1                          ; round 5
+    aesenc      xmm8, xmm1                          ; round 5
+    aesenc      xmm10, xmm1                         ; round 5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm3, xmm1                          ; round 6
+    aesenc      xmm4, xmm1                          ; round 6
+    aesenc      xmm5, xmm1                          ; round 6
+    aesenc      xmm6, xmm1                          ; round 6
+    aesenc      xmm7, xmm1                          ; round 6
+    aesenc      xmm8, xmm1                          ; round 6
+    aesenc      xmm10, xmm1                         ; round 6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm3, xmm1                          ; round 7
+    aesenc      xmm4, xmm1                          ; round 7
+    aesenc      xmm5, xmm1                          ; round 7
+    aesenc      xmm6, xmm1                          ; round 7
+    aesenc      xmm7, xmm1                          ; round 7
+    aesenc      xmm8, xmm1                          ; round 7
+    aesenc      xmm10, xmm1                         ; round 7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm3, xmm1                          ; round 8
+    aesenc      xmm4, xmm1                          ; round 8
+    aesenc      xmm5, xmm1                          ; round 8
+    aesenc      xmm6, xmm1                          ; round 8
+    aesenc      xmm7, xmm1                          ; round 8
+    aesenc      xmm8, xmm1                          ; round 8
+    aesenc      xmm10, xmm1                         ; round 8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm3, xmm1                          ; round 9
+    aesenc      xmm4, xmm1                          ; round 9
+    aesenc      xmm5, xmm1                          ; round 9
+    aesenc      xmm6, xmm1                          ; round 9
+    aesenc      xmm7, xmm1                          ; round 9
+    aesenc      xmm8, xmm1                          ; round 9
+    aesenc      xmm10, xmm1                         ; round 9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm3, xmm1                          ; round 10
+    aesenc      xmm4, xmm1                          ; round 10
+    aesenc      xmm5, xmm1                          ; round 10
+    aesenc      xmm6, xmm1                          ; round 10
+    aesenc      xmm7, xmm1                          ; round 10
+    aesenc      xmm8, xmm1                          ; round 10
+    aesenc      xmm10, xmm1                         ; round 10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm3, xmm1                          ; round 11
+    aesenc      xmm4, xmm1                          ; round 11
+    aesenc      xmm5, xmm1                          ; round 11
+    aesenc      xmm6, xmm1                          ; round 11
+    aesenc      xmm7, xmm1                          ; round 11
+    aesenc      xmm8, xmm1                          ; round 11
+    aesenc      xmm10, xmm1                         ; round 11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm3, xmm1                          ; round 12
+    aesenc      xmm4, xmm1                          ; round 12
+    aesenc      xmm5, xmm1                          ; round 12
+    aesenc      xmm6, xmm1                          ; round 12
+    aesenc      xmm7, xmm1                          ; round 12
+    aesenc      xmm8, xmm1                          ; round 12
+    aesenc      xmm10, xmm1                         ; round 12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm3, xmm1                          ; round 13
+    aesenc      xmm4, xmm1                          ; round 13
+    aesenc      xmm5, xmm1                          ; round 13
+    aesenc      xmm6, xmm1                          ; round 13
+    aesenc      xmm7, xmm1                          ; round 13
+    aesenc      xmm8, xmm1                          ; round 13
+    aesenc      xmm10, xmm1                         ; round 13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm3, xmm2			; other text
-    movdqu      [r13], xmm3			; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm3, xmm2                          ; other text
+    movdqu      [r13], xmm3                         ; written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm4, xmm2			; other text
-    movdqu      [r13 + 16], xmm4		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm4, xmm2                          ; other text
+    movdqu      [r13 + 16], xmm4                    ; written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm5, xmm2			; other text
-    movdqu      [r13 + 32], xmm5		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm5, xmm2                          ; other text
+    movdqu      [r13 + 32], xmm5                    ; written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm6, xmm2			; other text
-    movdqu      [r13 + 48], xmm6		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm6, xmm2                          ; other text
+    movdqu      [r13 + 48], xmm6                    ; written
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm7, xmm2			; other text
-    movdqu      [r13 + 64], xmm7		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm7, xmm2                          ; other text
+    movdqu      [r13 + 64], xmm7                    ; written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm8, xmm2			; other text
-    movdqu      [r13 + 80], xmm8		; written
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm8, xmm2                          ; other text
+    movdqu      [r13 + 80], xmm8                    ; written
     movdqu      xmm2, [r9 + 96]
-    pxor        xmm2, xmm1			; k_Nr + text
-    aesenclast  xmm10, xmm2			; other text
-    movdqu      [r13 + 96], xmm10		; written
-    pxor        xmm9, xmm1			; k_Nr + text
-    aesenclast  xmm14, xmm9			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    pxor        xmm2, xmm1                          ; k_Nr + text
+    aesenclast  xmm10, xmm2                         ; other text
+    movdqu      [r13 + 96], xmm10                   ; written
+    pxor        xmm9, xmm1                          ; k_Nr + text
+    aesenclast  xmm14, xmm9                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
     pxor        xmm10, xmm14
     movdqu      xmm1, [rdx + rcx + 32]
-    pand        xmm1, xmm10			; behind r bytes
-    pxor        xmm14, xmm1			; r bytes of the last block, then d of the one before
+    pand        xmm1, xmm10                         ; behind r bytes
+    pxor        xmm14, xmm1                         ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
     movdqu      xmm1, [rsi + 16]
     pshufb      xmm14, xmm1
-    movdqu      [r13 + r14 - 16], xmm14		; the last 16 bytes
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    movdqu      [r13 + r14 - 16], xmm14             ; the last 16 bytes
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_under_block:
     cmp         r14, 0x00
@@ -7878,532 +7878,532 @@ gcm256_sse_k_clmul1_x8_short_open:
     pxor        xmm4, xmm4
     cmp         r14, 0x08
     jb          .short_under8
-    movq        xmm4, [r9]			; bytes 0..7
-    movq        xmm2, [r9 + r14 - 8]		; the last 8 bytes
+    movq        xmm4, [r9]                          ; bytes 0..7
+    movq        xmm2, [r9 + r14 - 8]                ; the last 8 bytes
     mov         rcx, r14
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r14, 0x04
     jb          .short_under4
-    movd        xmm4, [r9]			; bytes 0..3
-    movd        xmm2, [r9 + r14 - 4]		; the last 4 bytes
+    movd        xmm4, [r9]                          ; bytes 0..3
+    movd        xmm2, [r9 + r14 - 4]                ; the last 4 bytes
     mov         rcx, r14
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r14
     shr         rdx, 0x01
-    movzx       ecx, byte [r9]			; byte 0
+    movzx       ecx, byte [r9]                      ; byte 0
     movq        xmm4, rcx
-    movzx       ecx, byte [r9 + rdx]		; byte r >> 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
     movq        xmm1, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm2, rdx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     mov         rcx, r14
     sub         rcx, 0x01
-    movzx       edx, byte [r9 + rcx]		; byte r - 1
+    movzx       edx, byte [r9 + rcx]                ; byte r - 1
     movq        xmm3, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rcx, 0x03
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    mov         ecx, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm256_sse_k_clmul1_x8_short_ones]
     mov         rcx, r14
-    neg         rcx				; d - 16
-    pshufb      xmm14, xmm0			; counter block
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm14, xmm1			; + k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm14, xmm1			; round 1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm14, xmm1			; round 2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm14, xmm1			; round 3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm14, xmm1			; round 4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm14, xmm1			; round 5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm14, xmm1			; round 6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm14, xmm1			; round 7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm14, xmm1			; round 8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm14, xmm1			; round 9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm14, xmm1			; round 10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm14, xmm1			; round 11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm14, xmm1			; round 12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm14, xmm1			; round 13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
+    neg         rcx                                 ; d - 16
+    pshufb      xmm14, xmm0                         ; counter block
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm14, xmm1                         ; + k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm14, xmm1                         ; round 1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm14, xmm1                         ; round 2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm14, xmm1                         ; round 3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm14, xmm1                         ; round 4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm14, xmm1                         ; round 5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm14, xmm1                         ; round 6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm14, xmm1                         ; round 7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm14, xmm1                         ; round 8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm14, xmm1                         ; round 9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm14, xmm1                         ; round 10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm14, xmm1                         ; round 11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm14, xmm1                         ; round 12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm14, xmm1                         ; round 13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
     movdqa      xmm2, xmm1
-    pxor        xmm2, xmm4			; k_Nr + text
-    aesenclast  xmm14, xmm2			; other text
-    aesenclast  xmm13, xmm1			; E_K(J_0)
-    pshufb      xmm4, xmm0			; C
+    pxor        xmm2, xmm4                          ; k_Nr + text
+    aesenclast  xmm14, xmm2                         ; other text
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
+    pshufb      xmm4, xmm0                          ; C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 288], 0x00		; A0·K0
+    pclmulqdq   xmm1, [rdi + 288], 0x00             ; A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 288], 0x10		; A0·K1
+    pclmulqdq   xmm2, [rdi + 288], 0x10             ; A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi + 128], 0x01		; A1·B0
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; A1·B1
-    pxor        xmm11, xmm1			; LO += it
-    pxor        xmm12, xmm2			; HI += it
-    pxor        xmm11, xmm3			; LO += it
-    pxor        xmm12, xmm4			; HI += it
+    pclmulqdq   xmm3, [rdi + 128], 0x01             ; A1·B0
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; A1·B1
+    pxor        xmm11, xmm1                         ; LO += it
+    pxor        xmm12, xmm2                         ; HI += it
+    pxor        xmm11, xmm3                         ; LO += it
+    pxor        xmm12, xmm4                         ; HI += it
     mov         rdx, r13
     mov         rcx, r14
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .short_stored_8
-    movq        [rdx], xmm14			; 8 of its bytes
-    psrldq      xmm14, 0x08			; the bytes after them
+    movq        [rdx], xmm14                        ; 8 of its bytes
+    psrldq      xmm14, 0x08                         ; the bytes after them
     add         rdx, 0x08
 .short_stored_8:
     mov         rcx, r14
     and         rcx, 0x04
     cmp         rcx, 0x00
     je          .short_stored_4
-    movd        [rdx], xmm14			; 4 of its bytes
-    psrldq      xmm14, 0x04			; the bytes after them
+    movd        [rdx], xmm14                        ; 4 of its bytes
+    psrldq      xmm14, 0x04                         ; the bytes after them
     add         rdx, 0x04
 .short_stored_4:
     mov         rcx, r14
     and         rcx, 0x02
     cmp         rcx, 0x00
     je          .short_stored_2
-    pextrw      word [rdx], xmm14, 0x00		; 2 of its bytes
-    psrldq      xmm14, 0x02			; the bytes after them
+    pextrw      word [rdx], xmm14, 0x00             ; 2 of its bytes
+    psrldq      xmm14, 0x02                         ; the bytes after them
     add         rdx, 0x02
 .short_stored_2:
     mov         rcx, r14
     and         rcx, 0x01
     cmp         rcx, 0x00
     je          .short_stored_1
-    pextrb      byte [rdx], xmm14, 0x00		; 1 of its bytes
+    pextrb      byte [rdx], xmm14, 0x00             ; 1 of its bytes
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    movdqu      xmm1, [rdi + 320]		; k_0
-    pxor        xmm13, xmm1			; + k_0
-    movdqu      xmm1, [rdi + 336]		; k_1
-    aesenc      xmm13, xmm1			; round 1
-    movdqu      xmm1, [rdi + 352]		; k_2
-    aesenc      xmm13, xmm1			; round 2
-    movdqu      xmm1, [rdi + 368]		; k_3
-    aesenc      xmm13, xmm1			; round 3
-    movdqu      xmm1, [rdi + 384]		; k_4
-    aesenc      xmm13, xmm1			; round 4
-    movdqu      xmm1, [rdi + 400]		; k_5
-    aesenc      xmm13, xmm1			; round 5
-    movdqu      xmm1, [rdi + 416]		; k_6
-    aesenc      xmm13, xmm1			; round 6
-    movdqu      xmm1, [rdi + 432]		; k_7
-    aesenc      xmm13, xmm1			; round 7
-    movdqu      xmm1, [rdi + 448]		; k_8
-    aesenc      xmm13, xmm1			; round 8
-    movdqu      xmm1, [rdi + 464]		; k_9
-    aesenc      xmm13, xmm1			; round 9
-    movdqu      xmm1, [rdi + 480]		; k_10
-    aesenc      xmm13, xmm1			; round 10
-    movdqu      xmm1, [rdi + 496]		; k_11
-    aesenc      xmm13, xmm1			; round 11
-    movdqu      xmm1, [rdi + 512]		; k_12
-    aesenc      xmm13, xmm1			; round 12
-    movdqu      xmm1, [rdi + 528]		; k_13
-    aesenc      xmm13, xmm1			; round 13
-    movdqu      xmm1, [rdi + 544]		; k_14
-    aesenclast  xmm13, xmm1			; E_K(J_0)
+    movdqu      xmm1, [rdi + 320]                   ; k_0
+    pxor        xmm13, xmm1                         ; + k_0
+    movdqu      xmm1, [rdi + 336]                   ; k_1
+    aesenc      xmm13, xmm1                         ; round 1
+    movdqu      xmm1, [rdi + 352]                   ; k_2
+    aesenc      xmm13, xmm1                         ; round 2
+    movdqu      xmm1, [rdi + 368]                   ; k_3
+    aesenc      xmm13, xmm1                         ; round 3
+    movdqu      xmm1, [rdi + 384]                   ; k_4
+    aesenc      xmm13, xmm1                         ; round 4
+    movdqu      xmm1, [rdi + 400]                   ; k_5
+    aesenc      xmm13, xmm1                         ; round 5
+    movdqu      xmm1, [rdi + 416]                   ; k_6
+    aesenc      xmm13, xmm1                         ; round 6
+    movdqu      xmm1, [rdi + 432]                   ; k_7
+    aesenc      xmm13, xmm1                         ; round 7
+    movdqu      xmm1, [rdi + 448]                   ; k_8
+    aesenc      xmm13, xmm1                         ; round 8
+    movdqu      xmm1, [rdi + 464]                   ; k_9
+    aesenc      xmm13, xmm1                         ; round 9
+    movdqu      xmm1, [rdi + 480]                   ; k_10
+    aesenc      xmm13, xmm1                         ; round 10
+    movdqu      xmm1, [rdi + 496]                   ; k_11
+    aesenc      xmm13, xmm1                         ; round 11
+    movdqu      xmm1, [rdi + 512]                   ; k_12
+    aesenc      xmm13, xmm1                         ; round 12
+    movdqu      xmm1, [rdi + 528]                   ; k_13
+    aesenc      xmm13, xmm1                         ; round 13
+    movdqu      xmm1, [rdi + 544]                   ; k_14
+    aesenclast  xmm13, xmm1                         ; E_K(J_0)
 .short_reduce:
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm2, xmm11, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm12			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
-    pshufb      xmm1, xmm0			; as in memory
-    pxor        xmm1, xmm13			; the tag
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm2, xmm11, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm12                         ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
+    pshufb      xmm1, xmm0                          ; as in memory
+    pxor        xmm1, xmm13                         ; the tag
     jmp         .wanted
 .long:
-    movdqu      xmm2, [rdi + 320]		; E_K(J_0): k_0
-    pxor        xmm13, xmm2			; E_K(J_0): + k_0
-    movdqu      xmm2, [rdi + 336]		; E_K(J_0): k_1
-    aesenc      xmm13, xmm2			; E_K(J_0): round 1
-    movdqu      xmm2, [rdi + 352]		; E_K(J_0): k_2
-    aesenc      xmm13, xmm2			; E_K(J_0): round 2
-    movdqu      xmm2, [rdi + 368]		; E_K(J_0): k_3
-    aesenc      xmm13, xmm2			; E_K(J_0): round 3
-    movdqu      xmm2, [rdi + 384]		; E_K(J_0): k_4
-    aesenc      xmm13, xmm2			; E_K(J_0): round 4
-    movdqu      xmm2, [rdi + 400]		; E_K(J_0): k_5
-    aesenc      xmm13, xmm2			; E_K(J_0): round 5
-    movdqu      xmm2, [rdi + 416]		; E_K(J_0): k_6
-    aesenc      xmm13, xmm2			; E_K(J_0): round 6
-    movdqu      xmm2, [rdi + 432]		; E_K(J_0): k_7
-    aesenc      xmm13, xmm2			; E_K(J_0): round 7
-    movdqu      xmm2, [rdi + 448]		; E_K(J_0): k_8
-    aesenc      xmm13, xmm2			; E_K(J_0): round 8
-    movdqu      xmm2, [rdi + 464]		; E_K(J_0): k_9
-    aesenc      xmm13, xmm2			; E_K(J_0): round 9
-    movdqu      xmm2, [rdi + 480]		; E_K(J_0): k_10
-    aesenc      xmm13, xmm2			; E_K(J_0): round 10
-    movdqu      xmm2, [rdi + 496]		; E_K(J_0): k_11
-    aesenc      xmm13, xmm2			; E_K(J_0): round 11
-    movdqu      xmm2, [rdi + 512]		; E_K(J_0): k_12
-    aesenc      xmm13, xmm2			; E_K(J_0): round 12
-    movdqu      xmm2, [rdi + 528]		; E_K(J_0): k_13
-    aesenc      xmm13, xmm2			; E_K(J_0): round 13
-    movdqu      xmm2, [rdi + 544]		; E_K(J_0): k_14
-    aesenclast  xmm13, xmm2			; E_K(J_0): last round
-    movdqu      [rsp], xmm13			; E_K(J_0), put aside
+    movdqu      xmm2, [rdi + 320]                   ; E_K(J_0): k_0
+    pxor        xmm13, xmm2                         ; E_K(J_0): + k_0
+    movdqu      xmm2, [rdi + 336]                   ; E_K(J_0): k_1
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 1
+    movdqu      xmm2, [rdi + 352]                   ; E_K(J_0): k_2
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 2
+    movdqu      xmm2, [rdi + 368]                   ; E_K(J_0): k_3
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 3
+    movdqu      xmm2, [rdi + 384]                   ; E_K(J_0): k_4
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 4
+    movdqu      xmm2, [rdi + 400]                   ; E_K(J_0): k_5
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 5
+    movdqu      xmm2, [rdi + 416]                   ; E_K(J_0): k_6
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 6
+    movdqu      xmm2, [rdi + 432]                   ; E_K(J_0): k_7
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 7
+    movdqu      xmm2, [rdi + 448]                   ; E_K(J_0): k_8
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 8
+    movdqu      xmm2, [rdi + 464]                   ; E_K(J_0): k_9
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 9
+    movdqu      xmm2, [rdi + 480]                   ; E_K(J_0): k_10
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 10
+    movdqu      xmm2, [rdi + 496]                   ; E_K(J_0): k_11
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 11
+    movdqu      xmm2, [rdi + 512]                   ; E_K(J_0): k_12
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 12
+    movdqu      xmm2, [rdi + 528]                   ; E_K(J_0): k_13
+    aesenc      xmm13, xmm2                         ; E_K(J_0): round 13
+    movdqu      xmm2, [rdi + 544]                   ; E_K(J_0): k_14
+    aesenclast  xmm13, xmm2                         ; E_K(J_0): last round
+    movdqu      [rsp], xmm13                        ; E_K(J_0), put aside
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; A0·K1
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rdi + 144], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 144], 0x11		; A1·B1
-    pxor        xmm2, xmm4			; LO += it
-    pxor        xmm3, xmm1			; HI += it
+    pclmulqdq   xmm4, [rdi + 144], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 144], 0x11             ; A1·B1
+    pxor        xmm2, xmm4                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
     movdqa      xmm15, xmm2
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; (LO1, LO0)
-    pxor        xmm1, xmm3			; + HI
-    pxor        xmm15, xmm1			; RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm1, xmm3                          ; + HI
+    pxor        xmm15, xmm1                         ; RES = fold(LO) + HI
     mov         r12, r14
     mov         rbp, r13
     cmp         r12, 0x80
     jb          .rest
 .groups:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, xmm0			; AES: counter block
-    movdqu      xmm1, [r9 + 32]			; C3·H^6: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    movdqu      xmm1, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
-    pshufb      xmm1, xmm0			; C3·H^6: C
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
+    pshufb      xmm1, xmm0                          ; C3·H^6: C
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
     movdqa      xmm12, xmm1
-    pclmulqdq   xmm12, [rdi + 224], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm12, [rdi + 224], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, xmm0			; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, xmm0                          ; AES: counter block
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 64], 0x01		; C3·H^6: A1·B0
+    pclmulqdq   xmm2, [rdi + 64], 0x01              ; C3·H^6: A1·B0
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm9, xmm0			; AES: counter block
-    pxor        xmm12, xmm2			; C4·H^5: LO += it
+    paddd       xmm9, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm9, xmm0                          ; AES: counter block
+    pxor        xmm12, xmm2                         ; C4·H^5: LO += it
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm10, xmm0			; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_k_clmul1_x8_short_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm10, xmm0                         ; AES: counter block
     movdqa      xmm8, xmm1
-    pclmulqdq   xmm8, [rdi + 224], 0x10		; C3·H^6: A0·K1
+    pclmulqdq   xmm8, [rdi + 224], 0x10             ; C3·H^6: A0·K1
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm11, xmm0			; AES: counter block
-    pclmulqdq   xmm1, [rdi + 64], 0x11		; C3·H^6: A1·B1
+    paddd       xmm11, [rel gcm256_sse_k_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm11, xmm0                         ; AES: counter block
+    pclmulqdq   xmm1, [rdi + 64], 0x11              ; C3·H^6: A1·B1
     movdqa      xmm13, xmm14
-    paddd       xmm13, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm13, xmm0			; AES: counter block
-    pxor        xmm8, xmm1			; C4·H^5: HI += it
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]	; AES: the next counters
-    movdqu      xmm3, [r9 + 48]			; C4·H^5: C, bytes as in memory
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pshufb      xmm3, xmm0			; C4·H^5: C
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
+    paddd       xmm13, [rel gcm256_sse_k_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm13, xmm0                         ; AES: counter block
+    pxor        xmm8, xmm1                          ; C4·H^5: HI += it
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_8]  ; AES: the next counters
+    movdqu      xmm3, [r9 + 48]                     ; C4·H^5: C, bytes as in memory
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pshufb      xmm3, xmm0                          ; C4·H^5: C
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; C4·H^5: A0·K0
-    pxor        xmm7, xmm1			; AES: + k_0
-    pxor        xmm9, xmm1			; AES: + k_0
-    pxor        xmm12, xmm2			; C5·H^4: LO += it
-    pxor        xmm10, xmm1			; AES: + k_0
-    pxor        xmm11, xmm1			; AES: + k_0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; C4·H^5: A0·K0
+    pxor        xmm7, xmm1                          ; AES: + k_0
+    pxor        xmm9, xmm1                          ; AES: + k_0
+    pxor        xmm12, xmm2                         ; C5·H^4: LO += it
+    pxor        xmm10, xmm1                         ; AES: + k_0
+    pxor        xmm11, xmm1                         ; AES: + k_0
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 240], 0x10		; C4·H^5: A0·K1
-    pxor        xmm13, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
+    pclmulqdq   xmm2, [rdi + 240], 0x10             ; C4·H^5: A0·K1
+    pxor        xmm13, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 80], 0x01		; C4·H^5: A1·B0
-    aesenc      xmm6, xmm1			; AES: round 1
-    aesenc      xmm7, xmm1			; AES: round 1
-    pxor        xmm12, xmm2			; C5·H^4: LO += it
-    aesenc      xmm9, xmm1			; AES: round 1
-    aesenc      xmm10, xmm1			; AES: round 1
-    pclmulqdq   xmm3, [rdi + 80], 0x11		; C4·H^5: A1·B1
-    aesenc      xmm11, xmm1			; AES: round 1
-    aesenc      xmm13, xmm1			; AES: round 1
-    pxor        xmm8, xmm3			; C5·H^4: HI += it
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm3, [r9 + 64]			; C5·H^4: C, bytes as in memory
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    pshufb      xmm3, xmm0			; C5·H^4: C
-    aesenc      xmm7, xmm1			; AES: round 2
-    aesenc      xmm9, xmm1			; AES: round 2
+    pclmulqdq   xmm2, [rdi + 80], 0x01              ; C4·H^5: A1·B0
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    aesenc      xmm7, xmm1                          ; AES: round 1
+    pxor        xmm12, xmm2                         ; C5·H^4: LO += it
+    aesenc      xmm9, xmm1                          ; AES: round 1
+    aesenc      xmm10, xmm1                         ; AES: round 1
+    pclmulqdq   xmm3, [rdi + 80], 0x11              ; C4·H^5: A1·B1
+    aesenc      xmm11, xmm1                         ; AES: round 1
+    aesenc      xmm13, xmm1                         ; AES: round 1
+    pxor        xmm8, xmm3                          ; C5·H^4: HI += it
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm3, [r9 + 64]                     ; C5·H^4: C, bytes as in memory
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    pshufb      xmm3, xmm0                          ; C5·H^4: C
+    aesenc      xmm7, xmm1                          ; AES: round 2
+    aesenc      xmm9, xmm1                          ; AES: round 2
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 256], 0x00		; C5·H^4: A0·K0
-    aesenc      xmm10, xmm1			; AES: round 2
-    aesenc      xmm11, xmm1			; AES: round 2
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm13, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
+    pclmulqdq   xmm2, [rdi + 256], 0x00             ; C5·H^4: A0·K0
+    aesenc      xmm10, xmm1                         ; AES: round 2
+    aesenc      xmm11, xmm1                         ; AES: round 2
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm13, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 256], 0x10		; C5·H^4: A0·K1
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    pxor        xmm8, xmm2			; C6·H^3: HI += it
-    aesenc      xmm6, xmm1			; AES: round 3
-    aesenc      xmm7, xmm1			; AES: round 3
+    pclmulqdq   xmm2, [rdi + 256], 0x10             ; C5·H^4: A0·K1
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    pxor        xmm8, xmm2                          ; C6·H^3: HI += it
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    aesenc      xmm7, xmm1                          ; AES: round 3
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 96], 0x01		; C5·H^4: A1·B0
-    aesenc      xmm9, xmm1			; AES: round 3
-    aesenc      xmm10, xmm1			; AES: round 3
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm11, xmm1			; AES: round 3
-    aesenc      xmm13, xmm1			; AES: round 3
-    pclmulqdq   xmm3, [rdi + 96], 0x11		; C5·H^4: A1·B1
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm4, xmm1			; AES: round 4
-    pxor        xmm8, xmm3			; C6·H^3: HI += it
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm3, [r9 + 80]			; C6·H^3: C, bytes as in memory
-    aesenc      xmm7, xmm1			; AES: round 4
-    aesenc      xmm9, xmm1			; AES: round 4
-    pshufb      xmm3, xmm0			; C6·H^3: C
-    aesenc      xmm10, xmm1			; AES: round 4
-    aesenc      xmm11, xmm1			; AES: round 4
+    pclmulqdq   xmm2, [rdi + 96], 0x01              ; C5·H^4: A1·B0
+    aesenc      xmm9, xmm1                          ; AES: round 3
+    aesenc      xmm10, xmm1                         ; AES: round 3
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm11, xmm1                         ; AES: round 3
+    aesenc      xmm13, xmm1                         ; AES: round 3
+    pclmulqdq   xmm3, [rdi + 96], 0x11              ; C5·H^4: A1·B1
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    pxor        xmm8, xmm3                          ; C6·H^3: HI += it
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm3, [r9 + 80]                     ; C6·H^3: C, bytes as in memory
+    aesenc      xmm7, xmm1                          ; AES: round 4
+    aesenc      xmm9, xmm1                          ; AES: round 4
+    pshufb      xmm3, xmm0                          ; C6·H^3: C
+    aesenc      xmm10, xmm1                         ; AES: round 4
+    aesenc      xmm11, xmm1                         ; AES: round 4
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 272], 0x00		; C6·H^3: A0·K0
-    aesenc      xmm13, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    pxor        xmm12, xmm2			; C7·H^2: LO += it
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 272], 0x00             ; C6·H^3: A0·K0
+    aesenc      xmm13, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    pxor        xmm12, xmm2                         ; C7·H^2: LO += it
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 272], 0x10		; C6·H^3: A0·K1
-    aesenc      xmm6, xmm1			; AES: round 5
-    aesenc      xmm7, xmm1			; AES: round 5
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    aesenc      xmm9, xmm1			; AES: round 5
-    aesenc      xmm10, xmm1			; AES: round 5
+    pclmulqdq   xmm2, [rdi + 272], 0x10             ; C6·H^3: A0·K1
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    aesenc      xmm7, xmm1                          ; AES: round 5
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    aesenc      xmm9, xmm1                          ; AES: round 5
+    aesenc      xmm10, xmm1                         ; AES: round 5
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 112], 0x01		; C6·H^3: A1·B0
-    aesenc      xmm11, xmm1			; AES: round 5
-    aesenc      xmm13, xmm1			; AES: round 5
-    pxor        xmm12, xmm2			; C7·H^2: LO += it
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm4, xmm1			; AES: round 6
-    pclmulqdq   xmm3, [rdi + 112], 0x11		; C6·H^3: A1·B1
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    pxor        xmm8, xmm3			; C7·H^2: HI += it
-    aesenc      xmm7, xmm1			; AES: round 6
-    aesenc      xmm9, xmm1			; AES: round 6
-    movdqu      xmm2, [r9 + 96]			; C7·H^2: C, bytes as in memory
-    aesenc      xmm10, xmm1			; AES: round 6
-    aesenc      xmm11, xmm1			; AES: round 6
-    pshufb      xmm2, xmm0			; C7·H^2: C
-    aesenc      xmm13, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
+    pclmulqdq   xmm2, [rdi + 112], 0x01             ; C6·H^3: A1·B0
+    aesenc      xmm11, xmm1                         ; AES: round 5
+    aesenc      xmm13, xmm1                         ; AES: round 5
+    pxor        xmm12, xmm2                         ; C7·H^2: LO += it
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    pclmulqdq   xmm3, [rdi + 112], 0x11             ; C6·H^3: A1·B1
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    pxor        xmm8, xmm3                          ; C7·H^2: HI += it
+    aesenc      xmm7, xmm1                          ; AES: round 6
+    aesenc      xmm9, xmm1                          ; AES: round 6
+    movdqu      xmm2, [r9 + 96]                     ; C7·H^2: C, bytes as in memory
+    aesenc      xmm10, xmm1                         ; AES: round 6
+    aesenc      xmm11, xmm1                         ; AES: round 6
+    pshufb      xmm2, xmm0                          ; C7·H^2: C
+    aesenc      xmm13, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 288], 0x00		; C7·H^2: A0·K0
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    pxor        xmm12, xmm3			; C8·H^1: LO += it
-    aesenc      xmm6, xmm1			; AES: round 7
-    aesenc      xmm7, xmm1			; AES: round 7
+    pclmulqdq   xmm3, [rdi + 288], 0x00             ; C7·H^2: A0·K0
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    pxor        xmm12, xmm3                         ; C8·H^1: LO += it
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    aesenc      xmm7, xmm1                          ; AES: round 7
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rdi + 288], 0x10		; C7·H^2: A0·K1
-    aesenc      xmm9, xmm1			; AES: round 7
-    aesenc      xmm10, xmm1			; AES: round 7
-    pxor        xmm8, xmm3			; C8·H^1: HI += it
-    aesenc      xmm11, xmm1			; AES: round 7
-    aesenc      xmm13, xmm1			; AES: round 7
+    pclmulqdq   xmm3, [rdi + 288], 0x10             ; C7·H^2: A0·K1
+    aesenc      xmm9, xmm1                          ; AES: round 7
+    aesenc      xmm10, xmm1                         ; AES: round 7
+    pxor        xmm8, xmm3                          ; C8·H^1: HI += it
+    aesenc      xmm11, xmm1                         ; AES: round 7
+    aesenc      xmm13, xmm1                         ; AES: round 7
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 128], 0x01		; C7·H^2: A1·B0
-    movdqu      xmm3, [rdi + 448]		; AES: k_8
-    aesenc      xmm4, xmm3			; AES: round 8
-    pxor        xmm12, xmm1			; C8·H^1: LO += it
-    aesenc      xmm5, xmm3			; AES: round 8
-    aesenc      xmm6, xmm3			; AES: round 8
-    pclmulqdq   xmm2, [rdi + 128], 0x11		; C7·H^2: A1·B1
-    aesenc      xmm7, xmm3			; AES: round 8
-    aesenc      xmm9, xmm3			; AES: round 8
-    pxor        xmm8, xmm2			; C8·H^1: HI += it
-    aesenc      xmm10, xmm3			; AES: round 8
-    aesenc      xmm11, xmm3			; AES: round 8
-    movdqu      xmm1, [r9 + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm13, xmm3			; AES: round 8
-    movdqu      xmm2, [rdi + 464]		; AES: k_9
-    pshufb      xmm1, xmm0			; C8·H^1: C
-    aesenc      xmm4, xmm2			; AES: round 9
-    aesenc      xmm5, xmm2			; AES: round 9
+    pclmulqdq   xmm1, [rdi + 128], 0x01             ; C7·H^2: A1·B0
+    movdqu      xmm3, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm4, xmm3                          ; AES: round 8
+    pxor        xmm12, xmm1                         ; C8·H^1: LO += it
+    aesenc      xmm5, xmm3                          ; AES: round 8
+    aesenc      xmm6, xmm3                          ; AES: round 8
+    pclmulqdq   xmm2, [rdi + 128], 0x11             ; C7·H^2: A1·B1
+    aesenc      xmm7, xmm3                          ; AES: round 8
+    aesenc      xmm9, xmm3                          ; AES: round 8
+    pxor        xmm8, xmm2                          ; C8·H^1: HI += it
+    aesenc      xmm10, xmm3                         ; AES: round 8
+    aesenc      xmm11, xmm3                         ; AES: round 8
+    movdqu      xmm1, [r9 + 112]                    ; C8·H^1: C, bytes as in memory
+    aesenc      xmm13, xmm3                         ; AES: round 8
+    movdqu      xmm2, [rdi + 464]                   ; AES: k_9
+    pshufb      xmm1, xmm0                          ; C8·H^1: C
+    aesenc      xmm4, xmm2                          ; AES: round 9
+    aesenc      xmm5, xmm2                          ; AES: round 9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x00		; C8·H^1: A0·K0
-    aesenc      xmm6, xmm2			; AES: round 9
-    aesenc      xmm7, xmm2			; AES: round 9
-    pxor        xmm12, xmm3			; C2·H^7: LO += it
-    aesenc      xmm9, xmm2			; AES: round 9
-    aesenc      xmm10, xmm2			; AES: round 9
+    pclmulqdq   xmm3, [rdi + 304], 0x00             ; C8·H^1: A0·K0
+    aesenc      xmm6, xmm2                          ; AES: round 9
+    aesenc      xmm7, xmm2                          ; AES: round 9
+    pxor        xmm12, xmm3                         ; C2·H^7: LO += it
+    aesenc      xmm9, xmm2                          ; AES: round 9
+    aesenc      xmm10, xmm2                         ; AES: round 9
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; C8·H^1: A0·K1
-    aesenc      xmm11, xmm2			; AES: round 9
-    aesenc      xmm13, xmm2			; AES: round 9
-    pxor        xmm8, xmm3			; C2·H^7: HI += it
-    movdqu      xmm2, [rdi + 480]		; AES: k_10
-    aesenc      xmm4, xmm2			; AES: round 10
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; C8·H^1: A0·K1
+    aesenc      xmm11, xmm2                         ; AES: round 9
+    aesenc      xmm13, xmm2                         ; AES: round 9
+    pxor        xmm8, xmm3                          ; C2·H^7: HI += it
+    movdqu      xmm2, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm4, xmm2                          ; AES: round 10
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 144], 0x01		; C8·H^1: A1·B0
-    aesenc      xmm5, xmm2			; AES: round 10
-    aesenc      xmm6, xmm2			; AES: round 10
-    pxor        xmm12, xmm3			; C2·H^7: LO += it
-    aesenc      xmm7, xmm2			; AES: round 10
-    aesenc      xmm9, xmm2			; AES: round 10
-    pclmulqdq   xmm1, [rdi + 144], 0x11		; C8·H^1: A1·B1
-    aesenc      xmm10, xmm2			; AES: round 10
-    aesenc      xmm11, xmm2			; AES: round 10
-    pxor        xmm8, xmm1			; C2·H^7: HI += it
-    aesenc      xmm13, xmm2			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    movdqu      xmm2, [r9]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    pshufb      xmm2, xmm0			; C1·H^8: C
-    aesenc      xmm6, xmm1			; AES: round 11
-    aesenc      xmm7, xmm1			; AES: round 11
-    pxor        xmm2, xmm15			; C1·H^8: A = X + C
-    aesenc      xmm9, xmm1			; AES: round 11
-    aesenc      xmm10, xmm1			; AES: round 11
-    movdqu      xmm3, [r9 + 16]			; C2·H^7: C, bytes as in memory
-    aesenc      xmm11, xmm1			; AES: round 11
-    aesenc      xmm13, xmm1			; AES: round 11
-    pshufb      xmm3, xmm0			; C2·H^7: C
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm4, xmm1			; AES: round 12
+    pclmulqdq   xmm3, [rdi + 144], 0x01             ; C8·H^1: A1·B0
+    aesenc      xmm5, xmm2                          ; AES: round 10
+    aesenc      xmm6, xmm2                          ; AES: round 10
+    pxor        xmm12, xmm3                         ; C2·H^7: LO += it
+    aesenc      xmm7, xmm2                          ; AES: round 10
+    aesenc      xmm9, xmm2                          ; AES: round 10
+    pclmulqdq   xmm1, [rdi + 144], 0x11             ; C8·H^1: A1·B1
+    aesenc      xmm10, xmm2                         ; AES: round 10
+    aesenc      xmm11, xmm2                         ; AES: round 10
+    pxor        xmm8, xmm1                          ; C2·H^7: HI += it
+    aesenc      xmm13, xmm2                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    movdqu      xmm2, [r9]                          ; C1·H^8: C, bytes as in memory
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    pshufb      xmm2, xmm0                          ; C1·H^8: C
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    aesenc      xmm7, xmm1                          ; AES: round 11
+    pxor        xmm2, xmm15                         ; C1·H^8: A = X + C
+    aesenc      xmm9, xmm1                          ; AES: round 11
+    aesenc      xmm10, xmm1                         ; AES: round 11
+    movdqu      xmm3, [r9 + 16]                     ; C2·H^7: C, bytes as in memory
+    aesenc      xmm11, xmm1                         ; AES: round 11
+    aesenc      xmm13, xmm1                         ; AES: round 11
+    pshufb      xmm3, xmm0                          ; C2·H^7: C
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm4, xmm1                          ; AES: round 12
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 208], 0x00	; C2·H^7: A0·K0
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    pxor        xmm12, xmm15			; C1·H^8: LO += it
-    aesenc      xmm7, xmm1			; AES: round 12
-    aesenc      xmm9, xmm1			; AES: round 12
+    pclmulqdq   xmm15, [rdi + 208], 0x00            ; C2·H^7: A0·K0
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    pxor        xmm12, xmm15                        ; C1·H^8: LO += it
+    aesenc      xmm7, xmm1                          ; AES: round 12
+    aesenc      xmm9, xmm1                          ; AES: round 12
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 208], 0x10	; C2·H^7: A0·K1
-    aesenc      xmm10, xmm1			; AES: round 12
-    aesenc      xmm11, xmm1			; AES: round 12
-    pxor        xmm8, xmm15			; C1·H^8: HI += it
-    aesenc      xmm13, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
+    pclmulqdq   xmm15, [rdi + 208], 0x10            ; C2·H^7: A0·K1
+    aesenc      xmm10, xmm1                         ; AES: round 12
+    aesenc      xmm11, xmm1                         ; AES: round 12
+    pxor        xmm8, xmm15                         ; C1·H^8: HI += it
+    aesenc      xmm13, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
     movdqa      xmm15, xmm3
-    pclmulqdq   xmm15, [rdi + 48], 0x01		; C2·H^7: A1·B0
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    pxor        xmm12, xmm15			; C1·H^8: LO += it
-    aesenc      xmm6, xmm1			; AES: round 13
-    aesenc      xmm7, xmm1			; AES: round 13
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; C2·H^7: A1·B1
-    aesenc      xmm9, xmm1			; AES: round 13
-    aesenc      xmm10, xmm1			; AES: round 13
-    pxor        xmm8, xmm3			; C1·H^8: HI += it
-    aesenc      xmm11, xmm1			; AES: round 13
-    aesenc      xmm13, xmm1			; AES: round 13
+    pclmulqdq   xmm15, [rdi + 48], 0x01             ; C2·H^7: A1·B0
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    pxor        xmm12, xmm15                        ; C1·H^8: LO += it
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    aesenc      xmm7, xmm1                          ; AES: round 13
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; C2·H^7: A1·B1
+    aesenc      xmm9, xmm1                          ; AES: round 13
+    aesenc      xmm10, xmm1                         ; AES: round 13
+    pxor        xmm8, xmm3                          ; C1·H^8: HI += it
+    aesenc      xmm11, xmm1                         ; AES: round 13
+    aesenc      xmm13, xmm1                         ; AES: round 13
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x00		; C1·H^8: A0·K0
-    movdqu      xmm3, [rdi + 544]		; AES: k_14
+    pclmulqdq   xmm1, [rdi + 192], 0x00             ; C1·H^8: A0·K0
+    movdqu      xmm3, [rdi + 544]                   ; AES: k_14
     movdqu      xmm15, [r9]
-    pxor        xmm15, xmm3			; AES: k_Nr + text
-    pxor        xmm12, xmm1			; C1·H^8: LO += it
-    aesenclast  xmm4, xmm15			; AES: last round: the other text
-    movdqu      [rbp], xmm4			; AES: written
+    pxor        xmm15, xmm3                         ; AES: k_Nr + text
+    pxor        xmm12, xmm1                         ; C1·H^8: LO += it
+    aesenclast  xmm4, xmm15                         ; AES: last round: the other text
+    movdqu      [rbp], xmm4                         ; AES: written
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 192], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm1, [rdi + 192], 0x10             ; C1·H^8: A0·K1
     movdqu      xmm4, [r9 + 16]
-    pxor        xmm4, xmm3			; AES: k_Nr + text
-    aesenclast  xmm5, xmm4			; AES: last round: the other text
-    pxor        xmm8, xmm1			; C1·H^8: HI += it
-    movdqu      [rbp + 16], xmm5		; AES: written
+    pxor        xmm4, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm4                          ; AES: last round: the other text
+    pxor        xmm8, xmm1                          ; C1·H^8: HI += it
+    movdqu      [rbp + 16], xmm5                    ; AES: written
     movdqu      xmm1, [r9 + 32]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, [rdi + 32], 0x01		; C1·H^8: A1·B0
-    aesenclast  xmm6, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm6		; AES: written
-    pxor        xmm12, xmm4			; C1·H^8: LO += it
+    pclmulqdq   xmm4, [rdi + 32], 0x01              ; C1·H^8: A1·B0
+    aesenclast  xmm6, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm6                    ; AES: written
+    pxor        xmm12, xmm4                         ; C1·H^8: LO += it
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    pclmulqdq   xmm2, [rdi + 32], 0x11		; C1·H^8: A1·B1
-    movdqu      [rbp + 48], xmm7		; AES: written
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    pclmulqdq   xmm2, [rdi + 32], 0x11              ; C1·H^8: A1·B1
+    movdqu      [rbp + 48], xmm7                    ; AES: written
     movdqu      xmm1, [r9 + 64]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    pxor        xmm8, xmm2			; C1·H^8: HI += it
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 64], xmm9		; AES: written
-    pshufd      xmm2, xmm12, 0x4e		; reduce: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 64], xmm9                    ; AES: written
+    pshufd      xmm2, xmm12, 0x4e                   ; reduce: (LO1, LO0)
     movdqu      xmm1, [r9 + 80]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm10, xmm1			; AES: last round: the other text
-    pxor        xmm2, xmm8			; reduce: + HI
-    movdqu      [rbp + 80], xmm10		; AES: written
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
+    pxor        xmm2, xmm8                          ; reduce: + HI
+    movdqu      [rbp + 80], xmm10                   ; AES: written
     movdqu      xmm1, [r9 + 96]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    pclmulqdq   xmm12, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    aesenclast  xmm11, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 96], xmm11		; AES: written
-    pxor        xmm12, xmm2			; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    pclmulqdq   xmm12, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
+    movdqu      [rbp + 96], xmm11                   ; AES: written
+    pxor        xmm12, xmm2                         ; reduce: RES = fold(LO) + HI
     movdqu      xmm1, [r9 + 112]
-    pxor        xmm1, xmm3			; AES: k_Nr + text
-    aesenclast  xmm13, xmm1			; AES: last round: the other text
-    movdqa      xmm15, xmm12			; reduce
-    movdqu      [rbp + 112], xmm13		; AES: written
-    add         r9, 0x80			; next group
+    pxor        xmm1, xmm3                          ; AES: k_Nr + text
+    aesenclast  xmm13, xmm1                         ; AES: last round: the other text
+    movdqa      xmm15, xmm12                        ; reduce
+    movdqu      [rbp + 112], xmm13                  ; AES: written
+    add         r9, 0x80                            ; next group
     add         rbp, 0x80
     sub         r12, 0x80
     cmp         r12, 0x80
@@ -8417,48 +8417,48 @@ gcm256_sse_k_clmul1_x8_short_open:
     lea         rsi, [rbx + 15]
     and         rsi, -16
     lea         rcx, [rdi + 160]
-    sub         rcx, rsi			; H^m
+    sub         rcx, rsi                            ; H^m
     cmp         rbx, 0x10
     jae         .tail_first
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm1, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C·H^m: C
-    pxor        xmm1, xmm15			; C·H^m: A = X + C
+    movdqu      xmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C·H^m: C
+    pxor        xmm1, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rcx + 160], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm5, [rcx + 160], 0x00             ; C·H^m: A0·K0
     movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rcx + 160], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm6, [rcx + 160], 0x10             ; C·H^m: A0·K1
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rcx], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm1, [rcx], 0x11		; C·H^m: A1·B1
-    pxor        xmm5, xmm2			; C·H^m: LO += it
-    pxor        xmm6, xmm1			; C·H^m: HI += it
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm2, [rcx], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rcx], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm5, xmm2                          ; C·H^m: LO += it
+    pxor        xmm6, xmm1                          ; C·H^m: HI += it
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm4, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rcx + 160], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm1, [rcx + 160], 0x00             ; C·H^i: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rcx + 160], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm2, [rcx + 160], 0x10             ; C·H^i: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rcx], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rcx], 0x11		; C·H^i: A1·B1
-    pxor        xmm5, xmm1			; C·H^i: LO += it
-    pxor        xmm6, xmm2			; C·H^i: HI += it
-    pxor        xmm5, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: HI += it
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rcx], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rcx], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^i: LO += it
+    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    pxor        xmm5, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
@@ -8469,173 +8469,173 @@ gcm256_sse_k_clmul1_x8_short_open:
     pxor        xmm4, xmm4
     cmp         rbx, 0x08
     jb          .tail_under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         short .tail_padded
 .tail_under8:
     cmp         rbx, 0x04
     jb          .tail_under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       esi, byte [rdx]			; byte 0
+    movzx       esi, byte [rdx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rdx + r11]		; byte r >> 1
+    movzx       esi, byte [rdx + r11]               ; byte r >> 1
     movq        xmm1, rsi
-    mov         esi, 0x00			; no byte stays
+    mov         esi, 0x00                           ; no byte stays
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       edx, byte [rdx + rbx]		; byte r - 1
+    movzx       edx, byte [rdx + rbx]               ; byte r - 1
     movq        xmm3, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
-    mov         esi, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         esi, 0x00                           ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rcx + 160], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rcx + 160], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rcx + 160], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rcx + 160], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rcx], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm4, [rcx], 0x11		; C·H: A1·B1
-    pxor        xmm5, xmm1			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: HI += it
-    pxor        xmm5, xmm3			; C·H: LO += it
-    pxor        xmm6, xmm4			; C·H: HI += it
+    pclmulqdq   xmm3, [rcx], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rcx], 0x11                   ; C·H: A1·B1
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
+    pxor        xmm5, xmm3                          ; C·H: LO += it
+    pxor        xmm6, xmm4                          ; C·H: HI += it
 .tail_reduce:
     movdqa      xmm15, xmm5
-    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm6			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
-    pxor        xmm1, xmm1			; reduce
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm15, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm1                          ; reduce
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .written			; reduce
+    je          .written                            ; reduce
     cmp         r12, 0x40
-    jb          .under_4			; reduce
+    jb          .under_4                            ; reduce
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, xmm0			; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, xmm0                          ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm6, [rel gcm256_sse_k_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_4]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm4		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm4                    ; AES: written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm5		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm5                    ; AES: written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm6		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm6                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         r12, 0x40
@@ -8643,62 +8643,62 @@ gcm256_sse_k_clmul1_x8_short_open:
     cmp         r12, 0x20
     jb          .under_2
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
+    pshufb      xmm3, xmm0                          ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    paddd       xmm4, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_blocks_2]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm4		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm4                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         r12, 0x20
@@ -8706,230 +8706,230 @@ gcm256_sse_k_clmul1_x8_short_open:
     cmp         r12, 0x10
     jb          .under_1
     movdqa      xmm3, xmm14
-    pshufb      xmm3, xmm0			; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]	; AES: the next counters
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 544]		; AES: k_14
+    pshufb      xmm3, xmm0                          ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_k_clmul1_x8_short_one]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         r12, 0x10
 .under_1:
     cmp         r12, 0x00
     je          .written
-    pshufb      xmm14, xmm0			; AES: counter block
-    movdqu      xmm1, [rdi + 320]		; AES: k_0
-    pxor        xmm14, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 336]		; AES: k_1
-    aesenc      xmm14, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 352]		; AES: k_2
-    aesenc      xmm14, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 368]		; AES: k_3
-    aesenc      xmm14, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 384]		; AES: k_4
-    aesenc      xmm14, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 400]		; AES: k_5
-    aesenc      xmm14, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 416]		; AES: k_6
-    aesenc      xmm14, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 432]		; AES: k_7
-    aesenc      xmm14, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 448]		; AES: k_8
-    aesenc      xmm14, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 464]		; AES: k_9
-    aesenc      xmm14, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 480]		; AES: k_10
-    aesenc      xmm14, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 496]		; AES: k_11
-    aesenc      xmm14, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 512]		; AES: k_12
-    aesenc      xmm14, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 528]		; AES: k_13
-    aesenc      xmm14, xmm1			; AES: round 13
-    pxor        xmm1, xmm1			; AES
+    pshufb      xmm14, xmm0                         ; AES: counter block
+    movdqu      xmm1, [rdi + 320]                   ; AES: k_0
+    pxor        xmm14, xmm1                         ; AES: + k_0
+    movdqu      xmm1, [rdi + 336]                   ; AES: k_1
+    aesenc      xmm14, xmm1                         ; AES: round 1
+    movdqu      xmm1, [rdi + 352]                   ; AES: k_2
+    aesenc      xmm14, xmm1                         ; AES: round 2
+    movdqu      xmm1, [rdi + 368]                   ; AES: k_3
+    aesenc      xmm14, xmm1                         ; AES: round 3
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_4
+    aesenc      xmm14, xmm1                         ; AES: round 4
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_5
+    aesenc      xmm14, xmm1                         ; AES: round 5
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_6
+    aesenc      xmm14, xmm1                         ; AES: round 6
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_7
+    aesenc      xmm14, xmm1                         ; AES: round 7
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_8
+    aesenc      xmm14, xmm1                         ; AES: round 8
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_9
+    aesenc      xmm14, xmm1                         ; AES: round 9
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_10
+    aesenc      xmm14, xmm1                         ; AES: round 10
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_11
+    aesenc      xmm14, xmm1                         ; AES: round 11
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_12
+    aesenc      xmm14, xmm1                         ; AES: round 12
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_13
+    aesenc      xmm14, xmm1                         ; AES: round 13
+    pxor        xmm1, xmm1                          ; AES
     cmp         r12, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [r9]			; AES: bytes 0..7
-    movq        xmm3, [r9 + r12 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [r9]                          ; AES: bytes 0..7
+    movq        xmm3, [r9 + r12 - 8]                ; AES: the last 8 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm2, rcx			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rcx                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [r9]			; AES: bytes 0..3
-    movd        xmm3, [r9 + r12 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [r9]                          ; AES: bytes 0..3
+    movd        xmm3, [r9 + r12 - 4]                ; AES: the last 4 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, r12
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm1, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm2, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm3, rdx			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm1, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm2, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm3, rdx                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rcx, r12
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm4, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm3, rcx			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm4, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm3, rcx                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 544]		; AES: k_14
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm14, xmm2			; AES: last round: the other text
-    movq        xmm1, r12			; AES
-    pxor        xmm2, xmm2			; AES
-    pshufb      xmm1, xmm2			; AES: r in every byte
-    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm1, xmm14			; AES: zero-padded
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_14
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm2                         ; AES: last round: the other text
+    movq        xmm1, r12                           ; AES
+    pxor        xmm2, xmm2                          ; AES
+    pshufb      xmm1, xmm2                          ; AES: r in every byte
+    pcmpgtb     xmm1, [rel gcm256_sse_k_clmul1_x8_short_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm1, xmm14                         ; AES: zero-padded
     mov         rcx, r12
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [rbp], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, r12
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [rbp], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, r12
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rbp], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r12, 0x01			; AES
+    and         r12, 0x01                           ; AES
     cmp         r12, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rbp], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
 .tag:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm2, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm1, r8
-    punpcklqdq  xmm2, xmm1			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm2			; lengths: A = X + lengths
+    punpcklqdq  xmm2, xmm1                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm2                         ; lengths: A = X + lengths
     movdqa      xmm2, xmm15
-    pclmulqdq   xmm2, [rdi + 304], 0x00		; lengths: A0·K0
+    pclmulqdq   xmm2, [rdi + 304], 0x00             ; lengths: A0·K0
     movdqa      xmm3, xmm15
-    pclmulqdq   xmm3, [rdi + 304], 0x10		; lengths: A0·K1
+    pclmulqdq   xmm3, [rdi + 304], 0x10             ; lengths: A0·K1
     movdqa      xmm1, xmm15
-    pclmulqdq   xmm1, [rdi + 144], 0x01		; lengths: A1·B0
-    pclmulqdq   xmm15, [rdi + 144], 0x11	; lengths: A1·B1
-    pxor        xmm2, xmm1			; lengths: LO += it
-    pxor        xmm3, xmm15			; lengths: HI += it
+    pclmulqdq   xmm1, [rdi + 144], 0x01             ; lengths: A1·B0
+    pclmulqdq   xmm15, [rdi + 144], 0x11            ; lengths: A1·B1
+    pxor        xmm2, xmm1                          ; lengths: LO += it
+    pxor        xmm3, xmm15                         ; lengths: HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10	; lengths: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; lengths: (LO1, LO0)
-    pxor        xmm2, xmm3			; lengths: + HI
-    pxor        xmm1, xmm2			; lengths: RES = fold(LO) + HI
-    pshufb      xmm1, xmm0			; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm1, xmm0			; the tag
+    pclmulqdq   xmm1, [rel gcm256_sse_k_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; lengths: (LO1, LO0)
+    pxor        xmm2, xmm3                          ; lengths: + HI
+    pxor        xmm1, xmm2                          ; lengths: RES = fold(LO) + HI
+    pshufb      xmm1, xmm0                          ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm1, xmm0                          ; the tag
 .wanted:
     cmp         r10, 0x10
     je          .whole
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x08
     jb          .four
-    movq        xmm3, [rax]			; bytes 0..7
-    movq        xmm2, [rax + r10 - 8]		; the last 8 bytes
+    movq        xmm3, [rax]                         ; bytes 0..7
+    movq        xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     movq        xmm0, rax
-    psrlq       xmm2, xmm0			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm2                          ; C_last, zero-padded
     jmp         .truncated
 .four:
-    movd        xmm3, [rax]			; the given tag
+    movd        xmm3, [rax]                         ; the given tag
 .truncated:
-    pxor        xmm1, xmm3			; differences
+    pxor        xmm1, xmm3                          ; differences
     movq        xmm2, r10
     pxor        xmm0, xmm0
-    pshufb      xmm2, xmm0			; r in every byte
-    pcmpgtb     xmm2, [rel gcm256_sse_k_clmul1_x8_short_positions]	; ones in bytes 0..r-1
-    pand        xmm1, xmm2			; zero-padded
+    pshufb      xmm2, xmm0                          ; r in every byte
+    pcmpgtb     xmm2, [rel gcm256_sse_k_clmul1_x8_short_positions]  ; ones in bytes 0..r-1
+    pand        xmm1, xmm2                          ; zero-padded
     jmp         .compare
 .whole:
-    movdqu      xmm0, [rax]			; the given tag
-    pxor        xmm1, xmm0			; differences
+    movdqu      xmm0, [rax]                         ; the given tag
+    pxor        xmm1, xmm0                          ; differences
 .compare:
     pshufd      xmm0, xmm1, 0x4e
-    por         xmm1, xmm0			; all differences
+    por         xmm1, xmm0                          ; all differences
     movq        rax, xmm1
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r13], xmm0			; zeros
+    movdqu      [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -8940,52 +8940,52 @@ gcm256_sse_k_clmul1_x8_short_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r13], xmm0			; zeros
+    movq        [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r13], xmm0			; zeros
+    movd        [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r13], xmm0, 0x00		; zeros
+    pextrw      word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r13], xmm0, 0x00		; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

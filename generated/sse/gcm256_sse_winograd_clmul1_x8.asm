@@ -94,472 +94,472 @@ global gcm256_sse_winograd_clmul1_x8_init:function (gcm256_sse_winograd_clmul1_x
 align 32
 gcm256_sse_winograd_clmul1_x8_init:
     endbr64
-    movdqa      xmm0, [rel gcm256_sse_winograd_clmul1_x8_fold_q]	; fold_q
-    movdqu      xmm5, [rsi]			; k_0
-    movdqu      xmm4, [rsi + 16]		; k_1
-    movdqu      [rdi + 384], xmm5		; k_0
-    movdqu      [rdi + 400], xmm4		; k_1
+    movdqa      xmm0, [rel gcm256_sse_winograd_clmul1_x8_fold_q]  ; fold_q
+    movdqu      xmm5, [rsi]                         ; k_0
+    movdqu      xmm4, [rsi + 16]                    ; k_1
+    movdqu      [rdi + 384], xmm5                   ; k_0
+    movdqu      [rdi + 400], xmm4                   ; k_1
     movdqa      xmm10, xmm5
-    aesenc      xmm10, xmm4			; H: round 1
+    aesenc      xmm10, xmm4                         ; H: round 1
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, [rel gcm256_sse_winograd_clmul1_x8_rcon_1]	; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, [rel gcm256_sse_winograd_clmul1_x8_rcon_1]  ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 416], xmm5		; k_2
-    aesenc      xmm10, xmm5			; H: round 2
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 416], xmm5                   ; k_2
+    aesenc      xmm10, xmm5                         ; H: round 2
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 432], xmm4		; k_3
-    aesenc      xmm10, xmm4			; H: round 3
-    movdqa      xmm3, [rel gcm256_sse_winograd_clmul1_x8_rcon_1]	; rcon_1
-    psllq       xmm3, 0x01			; Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 432], xmm4                   ; k_3
+    aesenc      xmm10, xmm4                         ; H: round 3
+    movdqa      xmm3, [rel gcm256_sse_winograd_clmul1_x8_rcon_1]  ; rcon_1
+    psllq       xmm3, 0x01                          ; Rcon
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm3			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 448], xmm5		; k_4
-    aesenc      xmm10, xmm5			; H: round 4
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 448], xmm5                   ; k_4
+    aesenc      xmm10, xmm5                         ; H: round 4
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 464], xmm4		; k_5
-    aesenc      xmm10, xmm4			; H: round 5
-    psllq       xmm3, 0x01			; Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 464], xmm4                   ; k_5
+    aesenc      xmm10, xmm4                         ; H: round 5
+    psllq       xmm3, 0x01                          ; Rcon
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm3			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 480], xmm5		; k_6
-    aesenc      xmm10, xmm5			; H: round 6
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 480], xmm5                   ; k_6
+    aesenc      xmm10, xmm5                         ; H: round 6
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 496], xmm4		; k_7
-    aesenc      xmm10, xmm4			; H: round 7
-    psllq       xmm3, 0x01			; Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 496], xmm4                   ; k_7
+    aesenc      xmm10, xmm4                         ; H: round 7
+    psllq       xmm3, 0x01                          ; Rcon
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm3			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 512], xmm5		; k_8
-    aesenc      xmm10, xmm5			; H: round 8
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 512], xmm5                   ; k_8
+    aesenc      xmm10, xmm5                         ; H: round 8
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 528], xmm4		; k_9
-    aesenc      xmm10, xmm4			; H: round 9
-    psllq       xmm3, 0x01			; Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 528], xmm4                   ; k_9
+    aesenc      xmm10, xmm4                         ; H: round 9
+    psllq       xmm3, 0x01                          ; Rcon
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm3			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 544], xmm5		; k_10
-    aesenc      xmm10, xmm5			; H: round 10
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 544], xmm5                   ; k_10
+    aesenc      xmm10, xmm5                         ; H: round 10
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 560], xmm4		; k_11
-    aesenc      xmm10, xmm4			; H: round 11
-    psllq       xmm3, 0x01			; Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 560], xmm4                   ; k_11
+    aesenc      xmm10, xmm4                         ; H: round 11
+    psllq       xmm3, 0x01                          ; Rcon
     movdqa      xmm1, xmm4
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm1, xmm3			; SubWord + Rcon
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm1, xmm3                          ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
-    movdqu      [rdi + 576], xmm5		; k_12
-    aesenc      xmm10, xmm5			; H: round 12
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
+    movdqu      [rdi + 576], xmm5                   ; k_12
+    aesenc      xmm10, xmm5                         ; H: round 12
     movdqa      xmm2, xmm5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]	; w
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_word_3]  ; w
     pxor        xmm1, xmm1
-    aesenclast  xmm2, xmm1			; SubWord
+    aesenclast  xmm2, xmm1                          ; SubWord
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x04
-    pxor        xmm4, xmm1			; w_i + w_(i-1)
+    pxor        xmm4, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm4
     pslldq      xmm1, 0x08
-    pxor        xmm4, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm2			; the next words
-    movdqu      [rdi + 592], xmm4		; k_13
-    aesenc      xmm10, xmm4			; H: round 13
-    psllq       xmm3, 0x01			; Rcon
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]	; RotWord
-    aesenclast  xmm4, xmm3			; SubWord + Rcon
+    pxor        xmm4, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm2                          ; the next words
+    movdqu      [rdi + 592], xmm4                   ; k_13
+    aesenc      xmm10, xmm4                         ; H: round 13
+    psllq       xmm3, 0x01                          ; Rcon
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_rotated_word_3]  ; RotWord
+    aesenclast  xmm4, xmm3                          ; SubWord + Rcon
     movdqa      xmm1, xmm5
     pslldq      xmm1, 0x04
-    pxor        xmm5, xmm1			; w_i + w_(i-1)
+    pxor        xmm5, xmm1                          ; w_i + w_(i-1)
     movdqa      xmm1, xmm5
     pslldq      xmm1, 0x08
-    pxor        xmm5, xmm1			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm4			; the next words
-    movdqu      [rdi + 608], xmm5		; k_14
-    aesenclast  xmm10, xmm5			; H = E_K(0)
-    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; H
+    pxor        xmm5, xmm1                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm4                          ; the next words
+    movdqu      [rdi + 608], xmm5                   ; k_14
+    aesenclast  xmm10, xmm5                         ; H = E_K(0)
+    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; H
     pshufd      xmm1, xmm10, 0xff
-    psrad       xmm1, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm1, xmm0			; B_1: x^-1 if it is set
+    psrad       xmm1, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm1, xmm0                          ; B_1: x^-1 if it is set
     movdqa      xmm2, xmm10
-    psrlq       xmm2, 0x3f			; B_1: bits that cross
-    pslldq      xmm2, 0x08			; B_1: from the low to the high half
-    psllq       xmm10, 0x01			; B_1: H << 1
-    pxor        xmm10, xmm2			; B_1: as 128 bits
-    pxor        xmm10, xmm1			; B_1: B = H·x^-1 mod P
+    psrlq       xmm2, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm2, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm2                         ; B_1: as 128 bits
+    pxor        xmm10, xmm1                         ; B_1: B = H·x^-1 mod P
     movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, xmm0, 0x10		; B_1: B0·Q'
-    pshufd      xmm1, xmm10, 0x4e		; B_1: (B1, B0)
-    pxor        xmm2, xmm1			; B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; B_1: B0·Q'
+    pshufd      xmm1, xmm10, 0x4e                   ; B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; B_1: fold B
     movdqa      xmm5, xmm10
-    punpcklqdq  xmm5, xmm2			; B_1: C1
+    punpcklqdq  xmm5, xmm2                          ; B_1: C1
     movdqa      xmm6, xmm10
-    punpckhqdq  xmm6, xmm2			; B_1: C2
+    punpckhqdq  xmm6, xmm2                          ; B_1: C2
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm5, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm6, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm6, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm1, xmm2			; B_1: + HI
-    pxor        xmm3, xmm1			; B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm5		; B_1: C1
-    movdqu      [rdi + 240], xmm6		; B_1: C2
-    movdqa      xmm9, xmm3			; B_1: R
-    movdqu      [rdi + 368], xmm9		; B_1: R
+    pclmulqdq   xmm3, xmm0, 0x10                    ; B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; B_1: + HI
+    pxor        xmm3, xmm1                          ; B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm5                   ; B_1: C1
+    movdqu      [rdi + 240], xmm6                   ; B_1: C2
+    movdqa      xmm9, xmm3                          ; B_1: R
+    movdqu      [rdi + 368], xmm9                   ; B_1: R
     movdqa      xmm2, xmm10
-    pxor        xmm2, xmm5			; V_2 = V_1·B_1: T = A + C1
+    pxor        xmm2, xmm5                          ; V_2 = V_1·B_1: T = A + C1
     movdqa      xmm4, xmm10
-    pxor        xmm4, xmm6			; V_2 = V_1·B_1: U = A + C2
+    pxor        xmm4, xmm6                          ; V_2 = V_1·B_1: U = A + C2
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, xmm10, 0x10		; V_2 = V_1·B_1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_2 = V_1·B_1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_2 = V_1·B_1: U0·U1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: LO += S
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: HI += S
-    pxor        xmm4, xmm3			; V_2 = V_1·B_1: HI minus the key terms
+    pclmulqdq   xmm1, xmm10, 0x10                   ; V_2 = V_1·B_1: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_2 = V_1·B_1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_2 = V_1·B_1: U0·U1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: LO += S
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: HI += S
+    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: HI minus the key terms
     movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_2 = V_1·B_1: + HI
-    pxor        xmm11, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm11, xmm0, 0x10                   ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm11, xmm1                         ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm1, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm1, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: fold B
     movdqa      xmm7, xmm11
-    punpcklqdq  xmm7, xmm2			; V_2 = V_1·B_1: C1
+    punpcklqdq  xmm7, xmm2                          ; V_2 = V_1·B_1: C1
     movdqa      xmm8, xmm11
-    punpckhqdq  xmm8, xmm2			; V_2 = V_1·B_1: C2
+    punpckhqdq  xmm8, xmm2                          ; V_2 = V_1·B_1: C2
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm7, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, xmm8, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm8, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm2			; V_2 = V_1·B_1: + HI
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm7		; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 224], xmm8		; V_2 = V_1·B_1: C2
-    pxor        xmm9, xmm4			; V_2 = V_1·B_1: R_i
-    movdqu      [rdi + 352], xmm9		; V_2 = V_1·B_1: R
-    pxor        xmm5, xmm11			; V_3 = V_2·B_1: T = A + C1
-    pxor        xmm6, xmm11			; V_3 = V_2·B_1: U = A + C2
+    pclmulqdq   xmm4, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 96], xmm7                    ; V_2 = V_1·B_1: C1
+    movdqu      [rdi + 224], xmm8                   ; V_2 = V_1·B_1: C2
+    pxor        xmm9, xmm4                          ; V_2 = V_1·B_1: R_i
+    movdqu      [rdi + 352], xmm9                   ; V_2 = V_1·B_1: R
+    pxor        xmm5, xmm11                         ; V_3 = V_2·B_1: T = A + C1
+    pxor        xmm6, xmm11                         ; V_3 = V_2·B_1: U = A + C2
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10		; V_3 = V_2·B_1: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; V_3 = V_2·B_1: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; V_3 = V_2·B_1: U0·U1
-    pxor        xmm5, xmm1			; V_3 = V_2·B_1: LO += S
-    pxor        xmm6, xmm1			; V_3 = V_2·B_1: HI += S
-    pxor        xmm6, xmm3			; V_3 = V_2·B_1: HI minus the key terms
+    pclmulqdq   xmm1, xmm11, 0x10                   ; V_3 = V_2·B_1: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_3 = V_2·B_1: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_3 = V_2·B_1: U0·U1
+    pxor        xmm5, xmm1                          ; V_3 = V_2·B_1: LO += S
+    pxor        xmm6, xmm1                          ; V_3 = V_2·B_1: HI += S
+    pxor        xmm6, xmm3                          ; V_3 = V_2·B_1: HI minus the key terms
     movdqa      xmm12, xmm5
-    pclmulqdq   xmm12, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm1, xmm6			; V_3 = V_2·B_1: + HI
-    pxor        xmm12, xmm1			; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm12, xmm0, 0x10                   ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm12, xmm1                         ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm12
-    pclmulqdq   xmm2, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm1, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm2, xmm1			; V_3 = V_2·B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_3 = V_2·B_1: B0·Q'
+    pshufd      xmm1, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: fold B
     movdqa      xmm1, xmm12
-    punpcklqdq  xmm1, xmm2			; V_3 = V_2·B_1: C1
+    punpcklqdq  xmm1, xmm2                          ; V_3 = V_2·B_1: C1
     movdqa      xmm3, xmm12
-    punpckhqdq  xmm3, xmm2			; V_3 = V_2·B_1: C2
+    punpckhqdq  xmm3, xmm2                          ; V_3 = V_2·B_1: C2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm2, xmm1, 0x10                    ; V_3 = V_2·B_1: C1[0]·C1[1]
     movdqa      xmm5, xmm3
-    pclmulqdq   xmm5, xmm3, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm2, xmm5			; V_3 = V_2·B_1: + HI
-    pxor        xmm6, xmm2			; V_3 = V_2·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm1		; V_3 = V_2·B_1: C1
-    movdqu      [rdi + 208], xmm3		; V_3 = V_2·B_1: C2
-    pxor        xmm6, xmm9			; V_3 = V_2·B_1: R_i
-    movdqa      xmm9, xmm6			; V_3 = V_2·B_1
-    movdqu      [rdi + 336], xmm9		; V_3 = V_2·B_1: R
-    pxor        xmm7, xmm11			; V_4 = V_2·B_2: T = A + C1
-    pxor        xmm8, xmm11			; V_4 = V_2·B_2: U = A + C2
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm6, xmm2                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm1                    ; V_3 = V_2·B_1: C1
+    movdqu      [rdi + 208], xmm3                   ; V_3 = V_2·B_1: C2
+    pxor        xmm6, xmm9                          ; V_3 = V_2·B_1: R_i
+    movdqa      xmm9, xmm6                          ; V_3 = V_2·B_1
+    movdqu      [rdi + 336], xmm9                   ; V_3 = V_2·B_1: R
+    pxor        xmm7, xmm11                         ; V_4 = V_2·B_2: T = A + C1
+    pxor        xmm8, xmm11                         ; V_4 = V_2·B_2: U = A + C2
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10		; V_4 = V_2·B_2: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; V_4 = V_2·B_2: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; V_4 = V_2·B_2: U0·U1
-    pxor        xmm7, xmm1			; V_4 = V_2·B_2: LO += S
-    pxor        xmm8, xmm1			; V_4 = V_2·B_2: HI += S
-    pxor        xmm8, xmm4			; V_4 = V_2·B_2: HI minus the key terms
+    pclmulqdq   xmm1, xmm11, 0x10                   ; V_4 = V_2·B_2: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; V_4 = V_2·B_2: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; V_4 = V_2·B_2: U0·U1
+    pxor        xmm7, xmm1                          ; V_4 = V_2·B_2: LO += S
+    pxor        xmm8, xmm1                          ; V_4 = V_2·B_2: HI += S
+    pxor        xmm8, xmm4                          ; V_4 = V_2·B_2: HI minus the key terms
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm1, xmm8			; V_4 = V_2·B_2: + HI
-    pxor        xmm6, xmm1			; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm6, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm2, xmm1			; V_4 = V_2·B_2: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_4 = V_2·B_2: B0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: fold B
     movdqa      xmm1, xmm6
-    punpcklqdq  xmm1, xmm2			; V_4 = V_2·B_2: C1
+    punpcklqdq  xmm1, xmm2                          ; V_4 = V_2·B_2: C1
     movdqa      xmm3, xmm6
-    punpckhqdq  xmm3, xmm2			; V_4 = V_2·B_2: C2
+    punpckhqdq  xmm3, xmm2                          ; V_4 = V_2·B_2: C2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
+    pclmulqdq   xmm2, xmm1, 0x10                    ; V_4 = V_2·B_2: C1[0]·C1[1]
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm3, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
+    pclmulqdq   xmm4, xmm3, 0x10                    ; V_4 = V_2·B_2: C2[0]·C2[1]
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_4 = V_2·B_2: + HI
-    pxor        xmm5, xmm2			; V_4 = V_2·B_2: RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm1		; V_4 = V_2·B_2: C1
-    movdqu      [rdi + 192], xmm3		; V_4 = V_2·B_2: C2
-    pxor        xmm9, xmm5			; V_4 = V_2·B_2: R_i
-    movdqu      [rdi + 320], xmm9		; V_4 = V_2·B_2: R
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm5, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm5, xmm2                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm1                    ; V_4 = V_2·B_2: C1
+    movdqu      [rdi + 192], xmm3                   ; V_4 = V_2·B_2: C2
+    pxor        xmm9, xmm5                          ; V_4 = V_2·B_2: R_i
+    movdqu      [rdi + 320], xmm9                   ; V_4 = V_2·B_2: R
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
     movdqa      xmm2, xmm10
-    pxor        xmm2, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm10
-    pxor        xmm4, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    pclmulqdq   xmm10, xmm10, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    pxor        xmm2, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    pxor        xmm4, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    pclmulqdq   xmm10, xmm10, 0x10                  ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    pxor        xmm2, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    pxor        xmm4, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
     movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm10, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm10, xmm0, 0x10                   ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm10, xmm2                         ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm11
-    pxor        xmm2, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm11
-    pxor        xmm4, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    pclmulqdq   xmm11, xmm11, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    pxor        xmm2, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    pxor        xmm4, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    pclmulqdq   xmm11, xmm11, 0x10                  ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    pxor        xmm2, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    pxor        xmm4, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
     movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm11, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm11, xmm0, 0x10                   ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm11, xmm2                         ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm12
-    pxor        xmm2, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm12
-    pxor        xmm4, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    pclmulqdq   xmm12, xmm12, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    pxor        xmm2, xmm12			; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    pxor        xmm4, xmm12			; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    pclmulqdq   xmm12, xmm12, 0x10                  ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    pxor        xmm2, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    pxor        xmm4, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
     movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm12, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm12, xmm0, 0x10                   ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm12, xmm2                         ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm6
-    pxor        xmm2, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm6
-    pxor        xmm4, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    pxor        xmm2, xmm6			; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    pxor        xmm4, xmm6			; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    pxor        xmm2, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    pxor        xmm4, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm6, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm6, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm10
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+1): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+1): B0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+1): fold B
     movdqa      xmm2, xmm10
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+1): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+1): C1
     movdqa      xmm7, xmm10
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+1): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+1): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+1): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+1): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+1): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+1): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+1): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+1): RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm2		; entries of V_(i+1): C1
-    movdqu      [rdi + 240], xmm7		; entries of V_(i+1): C2
-    pxor        xmm13, xmm9			; entries of V_(i+1): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+1)
-    movdqu      [rdi + 368], xmm9		; entries of V_(i+1): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+1): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+1): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+1): RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm2                   ; entries of V_(i+1): C1
+    movdqu      [rdi + 240], xmm7                   ; entries of V_(i+1): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+1): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+1)
+    movdqu      [rdi + 368], xmm9                   ; entries of V_(i+1): R
     movdqa      xmm4, xmm11
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    pshufd      xmm2, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+2): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+2): B0·Q'
+    pshufd      xmm2, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+2): fold B
     movdqa      xmm2, xmm11
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+2): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+2): C1
     movdqa      xmm7, xmm11
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+2): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+2): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+2): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+2): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+2): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+2): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+2): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+2): RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm2		; entries of V_(i+2): C1
-    movdqu      [rdi + 224], xmm7		; entries of V_(i+2): C2
-    pxor        xmm13, xmm9			; entries of V_(i+2): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+2)
-    movdqu      [rdi + 352], xmm9		; entries of V_(i+2): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+2): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+2): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+2): RES = fold(LO) + HI
+    movdqu      [rdi + 96], xmm2                    ; entries of V_(i+2): C1
+    movdqu      [rdi + 224], xmm7                   ; entries of V_(i+2): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+2): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+2)
+    movdqu      [rdi + 352], xmm9                   ; entries of V_(i+2): R
     movdqa      xmm4, xmm12
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    pshufd      xmm2, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+3): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+3): B0·Q'
+    pshufd      xmm2, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+3): fold B
     movdqa      xmm2, xmm12
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+3): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+3): C1
     movdqa      xmm7, xmm12
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+3): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+3): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+3): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+3): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+3): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+3): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+3): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+3): RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm2		; entries of V_(i+3): C1
-    movdqu      [rdi + 208], xmm7		; entries of V_(i+3): C2
-    pxor        xmm13, xmm9			; entries of V_(i+3): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+3)
-    movdqu      [rdi + 336], xmm9		; entries of V_(i+3): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+3): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+3): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+3): RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm2                    ; entries of V_(i+3): C1
+    movdqu      [rdi + 208], xmm7                   ; entries of V_(i+3): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+3): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+3)
+    movdqu      [rdi + 336], xmm9                   ; entries of V_(i+3): R
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    pshufd      xmm2, xmm6, 0x4e		; entries of V_(i+4): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+4): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+4): B0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+4): fold B
     movdqa      xmm2, xmm6
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+4): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+4): C1
     movdqa      xmm7, xmm6
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+4): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+4): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+4): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+4): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+4): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+4): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+4): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+4): RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm2		; entries of V_(i+4): C1
-    movdqu      [rdi + 192], xmm7		; entries of V_(i+4): C2
-    pxor        xmm13, xmm9			; entries of V_(i+4): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+4)
-    movdqu      [rdi + 320], xmm9		; entries of V_(i+4): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+4): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+4): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+4): RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm2                    ; entries of V_(i+4): C1
+    movdqu      [rdi + 192], xmm7                   ; entries of V_(i+4): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+4): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+4)
+    movdqu      [rdi + 320], xmm9                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -575,489 +575,489 @@ global gcm256_sse_winograd_clmul1_x8_encrypt:function (gcm256_sse_winograd_clmul
 align 32
 gcm256_sse_winograd_clmul1_x8_encrypt:
     endbr64
-    push        rbx				; callee-saved
+    push        rbx                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter, last word first
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .first:
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm8, xmm0			; AES: + k_0
-    pxor        xmm9, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm8, xmm0			; AES: round 1
-    aesenc      xmm9, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
-    aesenc      xmm6, xmm0			; AES: round 2
-    aesenc      xmm7, xmm0			; AES: round 2
-    aesenc      xmm8, xmm0			; AES: round 2
-    aesenc      xmm9, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
-    aesenc      xmm6, xmm0			; AES: round 3
-    aesenc      xmm7, xmm0			; AES: round 3
-    aesenc      xmm8, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    aesenc      xmm6, xmm0			; AES: round 4
-    aesenc      xmm7, xmm0			; AES: round 4
-    aesenc      xmm8, xmm0			; AES: round 4
-    aesenc      xmm9, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
-    aesenc      xmm8, xmm0			; AES: round 5
-    aesenc      xmm9, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm8, xmm0			; AES: round 6
-    aesenc      xmm9, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    aesenc      xmm6, xmm0			; AES: round 7
-    aesenc      xmm7, xmm0			; AES: round 7
-    aesenc      xmm8, xmm0			; AES: round 7
-    aesenc      xmm9, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    aesenc      xmm6, xmm0			; AES: round 8
-    aesenc      xmm7, xmm0			; AES: round 8
-    aesenc      xmm8, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
-    aesenc      xmm6, xmm0			; AES: round 9
-    aesenc      xmm7, xmm0			; AES: round 9
-    aesenc      xmm8, xmm0			; AES: round 9
-    aesenc      xmm9, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    aesenc      xmm6, xmm0			; AES: round 10
-    aesenc      xmm7, xmm0			; AES: round 10
-    aesenc      xmm8, xmm0			; AES: round 10
-    aesenc      xmm9, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    aesenc      xmm5, xmm0			; AES: round 11
-    aesenc      xmm6, xmm0			; AES: round 11
-    aesenc      xmm7, xmm0			; AES: round 11
-    aesenc      xmm8, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    aesenc      xmm6, xmm0			; AES: round 12
-    aesenc      xmm7, xmm0			; AES: round 12
-    aesenc      xmm8, xmm0			; AES: round 12
-    aesenc      xmm9, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    aesenc      xmm6, xmm0			; AES: round 13
-    aesenc      xmm7, xmm0			; AES: round 13
-    aesenc      xmm8, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm8, xmm0                          ; AES: + k_0
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm8, xmm0                          ; AES: round 1
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    aesenc      xmm6, xmm0                          ; AES: round 2
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    aesenc      xmm8, xmm0                          ; AES: round 2
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    aesenc      xmm8, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    aesenc      xmm7, xmm0                          ; AES: round 4
+    aesenc      xmm8, xmm0                          ; AES: round 4
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
+    aesenc      xmm8, xmm0                          ; AES: round 5
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm8, xmm0                          ; AES: round 6
+    aesenc      xmm9, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    aesenc      xmm8, xmm0                          ; AES: round 7
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    aesenc      xmm8, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    aesenc      xmm8, xmm0                          ; AES: round 9
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    aesenc      xmm6, xmm0                          ; AES: round 10
+    aesenc      xmm7, xmm0                          ; AES: round 10
+    aesenc      xmm8, xmm0                          ; AES: round 10
+    aesenc      xmm9, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    aesenc      xmm8, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    aesenc      xmm6, xmm0                          ; AES: round 12
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    aesenc      xmm8, xmm0                          ; AES: round 12
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    aesenc      xmm6, xmm0                          ; AES: round 13
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    aesenc      xmm8, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm4			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm4                     ; AES: written
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm5			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm5                     ; AES: written
     movdqu      xmm1, [rcx + 64]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm6, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 64], xmm6			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 64], xmm6                     ; AES: written
     movdqu      xmm1, [rcx + 80]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 80], xmm7			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 80], xmm7                     ; AES: written
     movdqu      xmm1, [rcx + 96]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm8, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 96], xmm8			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 96], xmm8                     ; AES: written
     movdqu      xmm1, [rcx + 112]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 112], xmm9		; AES: written
-    add         rcx, 0x80			; next group
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 112], xmm9                    ; AES: written
+    add         rcx, 0x80                           ; next group
     cmp         r9, 256
     jb          .rest
 .group:
     movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm8, xmm0			; AES: + k_0
-    pxor        xmm9, xmm0			; AES: + k_0
-    pxor        xmm10, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    movdqu      xmm12, [r8 + 32]		; C3·H^6: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm8, xmm0			; AES: round 1
-    pshufb      xmm12, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    aesenc      xmm9, xmm0			; AES: round 1
-    aesenc      xmm10, xmm0			; AES: round 1
-    movdqu      xmm2, [r8 + 48]			; C4·H^5: C, bytes as in memory
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
+    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm8, xmm0                          ; AES: + k_0
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    pxor        xmm10, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    movdqu      xmm12, [r8 + 32]                    ; C3·H^6: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm8, xmm0                          ; AES: round 1
+    pshufb      xmm12, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    aesenc      xmm10, xmm0                         ; AES: round 1
+    movdqu      xmm2, [r8 + 48]                     ; C4·H^5: C, bytes as in memory
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
     movdqa      xmm11, xmm12
-    pclmulqdq   xmm11, xmm12, 0x10		; C3·H^6: A0·A1
-    aesenc      xmm5, xmm0			; AES: round 2
-    aesenc      xmm6, xmm0			; AES: round 2
+    pclmulqdq   xmm11, xmm12, 0x10                  ; C3·H^6: A0·A1
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    aesenc      xmm6, xmm0                          ; AES: round 2
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C4·H^5: A0·A1
-    aesenc      xmm7, xmm0			; AES: round 2
-    aesenc      xmm8, xmm0			; AES: round 2
-    pxor        xmm11, xmm1			; C5·H^4: S += it
-    aesenc      xmm9, xmm0			; AES: round 2
-    aesenc      xmm10, xmm0			; AES: round 2
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C4·H^5: A0·A1
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    aesenc      xmm8, xmm0                          ; AES: round 2
+    pxor        xmm11, xmm1                         ; C5·H^4: S += it
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    aesenc      xmm10, xmm0                         ; AES: round 2
     movdqa      xmm13, xmm12
-    pxor        xmm13, [rdi + 32]		; C3·H^6: T = A + C1
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm3, xmm0			; AES: round 3
-    pclmulqdq   xmm13, xmm13, 0x10		; C3·H^6: T0·T1
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
+    pxor        xmm13, [rdi + 32]                   ; C3·H^6: T = A + C1
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    pclmulqdq   xmm13, xmm13, 0x10                  ; C3·H^6: T0·T1
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
-    aesenc      xmm6, xmm0			; AES: round 3
-    aesenc      xmm7, xmm0			; AES: round 3
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    aesenc      xmm8, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    pxor        xmm13, xmm1			; C5·H^4: LO += it
-    aesenc      xmm10, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    pxor        xmm12, [rdi + 160]		; C3·H^6: U = A + C2
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    pclmulqdq   xmm12, xmm12, 0x10		; C3·H^6: U0·U1
-    aesenc      xmm5, xmm0			; AES: round 4
-    aesenc      xmm6, xmm0			; AES: round 4
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    aesenc      xmm7, xmm0			; AES: round 4
-    aesenc      xmm8, xmm0			; AES: round 4
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    aesenc      xmm9, xmm0			; AES: round 4
-    aesenc      xmm10, xmm0			; AES: round 4
-    pxor        xmm12, xmm2			; C5·H^4: HI += it
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm3, xmm0			; AES: round 5
-    movdqu      xmm2, [r8 + 64]			; C5·H^4: C, bytes as in memory
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    aesenc      xmm8, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    pxor        xmm13, xmm1                         ; C5·H^4: LO += it
+    aesenc      xmm10, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    pxor        xmm12, [rdi + 160]                  ; C3·H^6: U = A + C2
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    pclmulqdq   xmm12, xmm12, 0x10                  ; C3·H^6: U0·U1
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    aesenc      xmm7, xmm0                          ; AES: round 4
+    aesenc      xmm8, xmm0                          ; AES: round 4
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    aesenc      xmm10, xmm0                         ; AES: round 4
+    pxor        xmm12, xmm2                         ; C5·H^4: HI += it
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm2, [r8 + 64]                     ; C5·H^4: C, bytes as in memory
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C5·H^4: A0·A1
-    aesenc      xmm8, xmm0			; AES: round 5
-    aesenc      xmm9, xmm0			; AES: round 5
-    pxor        xmm11, xmm1			; C6·H^3: S += it
-    aesenc      xmm10, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C5·H^4: A0·A1
+    aesenc      xmm8, xmm0                          ; AES: round 5
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    pxor        xmm11, xmm1                         ; C6·H^3: S += it
+    aesenc      xmm10, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 64]		; C5·H^4: T = A + C1
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    pclmulqdq   xmm1, xmm1, 0x10		; C5·H^4: T0·T1
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm8, xmm0			; AES: round 6
-    pxor        xmm2, [rdi + 192]		; C5·H^4: U = A + C2
-    aesenc      xmm9, xmm0			; AES: round 6
-    pclmulqdq   xmm2, xmm2, 0x10		; C5·H^4: U0·U1
-    aesenc      xmm10, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    pxor        xmm12, xmm2			; C6·H^3: HI += it
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    movdqu      xmm2, [r8 + 80]			; C6·H^3: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 7
-    aesenc      xmm6, xmm0			; AES: round 7
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    aesenc      xmm7, xmm0			; AES: round 7
-    aesenc      xmm8, xmm0			; AES: round 7
+    pxor        xmm1, [rdi + 64]                    ; C5·H^4: T = A + C1
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^4: T0·T1
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm8, xmm0                          ; AES: round 6
+    pxor        xmm2, [rdi + 192]                   ; C5·H^4: U = A + C2
+    aesenc      xmm9, xmm0                          ; AES: round 6
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^4: U0·U1
+    aesenc      xmm10, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    pxor        xmm12, xmm2                         ; C6·H^3: HI += it
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    movdqu      xmm2, [r8 + 80]                     ; C6·H^3: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    aesenc      xmm8, xmm0                          ; AES: round 7
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C6·H^3: A0·A1
-    aesenc      xmm9, xmm0			; AES: round 7
-    aesenc      xmm10, xmm0			; AES: round 7
-    pxor        xmm11, xmm1			; C7·H^2: S += it
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm3, xmm0			; AES: round 8
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C6·H^3: A0·A1
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    aesenc      xmm10, xmm0                         ; AES: round 7
+    pxor        xmm11, xmm1                         ; C7·H^2: S += it
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm3, xmm0                          ; AES: round 8
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 8
-    aesenc      xmm7, xmm0			; AES: round 8
-    pxor        xmm13, xmm1			; C7·H^2: LO += it
-    aesenc      xmm8, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    aesenc      xmm10, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    pxor        xmm12, xmm2			; C7·H^2: HI += it
-    aesenc      xmm5, xmm0			; AES: round 9
-    aesenc      xmm6, xmm0			; AES: round 9
-    movdqu      xmm1, [r8 + 96]			; C7·H^2: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 9
-    aesenc      xmm8, xmm0			; AES: round 9
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    aesenc      xmm9, xmm0			; AES: round 9
-    aesenc      xmm10, xmm0			; AES: round 9
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    pxor        xmm13, xmm1                         ; C7·H^2: LO += it
+    aesenc      xmm8, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    aesenc      xmm10, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    pxor        xmm12, xmm2                         ; C7·H^2: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    movdqu      xmm1, [r8 + 96]                     ; C7·H^2: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    aesenc      xmm8, xmm0                          ; AES: round 9
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    aesenc      xmm10, xmm0                         ; AES: round 9
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm1, 0x10		; C7·H^2: A0·A1
-    movdqu      xmm2, [rdi + 544]		; AES: k_10
-    aesenc      xmm3, xmm2			; AES: round 10
-    pxor        xmm11, xmm0			; C8·H^1: S += it
-    aesenc      xmm4, xmm2			; AES: round 10
-    aesenc      xmm5, xmm2			; AES: round 10
+    pclmulqdq   xmm0, xmm1, 0x10                    ; C7·H^2: A0·A1
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm3, xmm2                          ; AES: round 10
+    pxor        xmm11, xmm0                         ; C8·H^1: S += it
+    aesenc      xmm4, xmm2                          ; AES: round 10
+    aesenc      xmm5, xmm2                          ; AES: round 10
     movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 96]		; C7·H^2: T = A + C1
-    aesenc      xmm6, xmm2			; AES: round 10
-    aesenc      xmm7, xmm2			; AES: round 10
-    pclmulqdq   xmm0, xmm0, 0x10		; C7·H^2: T0·T1
-    aesenc      xmm8, xmm2			; AES: round 10
-    aesenc      xmm9, xmm2			; AES: round 10
-    pxor        xmm13, xmm0			; C8·H^1: LO += it
-    aesenc      xmm10, xmm2			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    pxor        xmm1, [rdi + 224]		; C7·H^2: U = A + C2
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    pclmulqdq   xmm1, xmm1, 0x10		; C7·H^2: U0·U1
-    aesenc      xmm5, xmm0			; AES: round 11
-    pxor        xmm12, xmm1			; C8·H^1: HI += it
-    aesenc      xmm6, xmm0			; AES: round 11
-    aesenc      xmm7, xmm0			; AES: round 11
-    movdqu      xmm1, [r8 + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm8, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    aesenc      xmm10, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
+    pxor        xmm0, [rdi + 96]                    ; C7·H^2: T = A + C1
+    aesenc      xmm6, xmm2                          ; AES: round 10
+    aesenc      xmm7, xmm2                          ; AES: round 10
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C7·H^2: T0·T1
+    aesenc      xmm8, xmm2                          ; AES: round 10
+    aesenc      xmm9, xmm2                          ; AES: round 10
+    pxor        xmm13, xmm0                         ; C8·H^1: LO += it
+    aesenc      xmm10, xmm2                         ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    pxor        xmm1, [rdi + 224]                   ; C7·H^2: U = A + C2
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^2: U0·U1
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    pxor        xmm12, xmm1                         ; C8·H^1: HI += it
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    movdqu      xmm1, [r8 + 112]                    ; C8·H^1: C, bytes as in memory
+    aesenc      xmm8, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    aesenc      xmm10, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C8·H^1: A0·A1
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    pxor        xmm11, xmm2			; C2·H^7: S += it
-    aesenc      xmm5, xmm0			; AES: round 12
-    aesenc      xmm6, xmm0			; AES: round 12
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C8·H^1: A0·A1
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    pxor        xmm11, xmm2                         ; C2·H^7: S += it
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    aesenc      xmm6, xmm0                          ; AES: round 12
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 112]		; C8·H^1: T = A + C1
-    aesenc      xmm7, xmm0			; AES: round 12
-    aesenc      xmm8, xmm0			; AES: round 12
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: T0·T1
-    aesenc      xmm9, xmm0			; AES: round 12
-    aesenc      xmm10, xmm0			; AES: round 12
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm3, xmm0			; AES: round 13
-    pxor        xmm1, [rdi + 240]		; C8·H^1: U = A + C2
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: U0·U1
-    aesenc      xmm6, xmm0			; AES: round 13
-    aesenc      xmm7, xmm0			; AES: round 13
-    pxor        xmm12, xmm1			; C2·H^7: HI += it
-    aesenc      xmm8, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    movdqu      xmm1, [r8]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm10, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
+    pxor        xmm2, [rdi + 112]                   ; C8·H^1: T = A + C1
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    aesenc      xmm8, xmm0                          ; AES: round 12
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: T0·T1
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    aesenc      xmm10, xmm0                         ; AES: round 12
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    pxor        xmm1, [rdi + 240]                   ; C8·H^1: U = A + C2
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: U0·U1
+    aesenc      xmm6, xmm0                          ; AES: round 13
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    pxor        xmm12, xmm1                         ; C2·H^7: HI += it
+    aesenc      xmm8, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    movdqu      xmm1, [r8]                          ; C1·H^8: C, bytes as in memory
+    aesenc      xmm10, xmm0                         ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
     movdqu      xmm2, [rcx]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
-    movdqu      [r8 + 128], xmm3		; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
+    movdqu      [r8 + 128], xmm3                    ; AES: written
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    movdqu      xmm3, [r8 + 16]			; C2·H^7: C, bytes as in memory
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 144], xmm4		; AES: written
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    movdqu      xmm3, [r8 + 16]                     ; C2·H^7: C, bytes as in memory
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 144], xmm4                    ; AES: written
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, xmm3, 0x10		; C2·H^7: A0·A1
-    movdqu      [r8 + 160], xmm5		; AES: written
+    pclmulqdq   xmm2, xmm3, 0x10                    ; C2·H^7: A0·A1
+    movdqu      [r8 + 160], xmm5                    ; AES: written
     movdqu      xmm4, [rcx + 48]
-    pxor        xmm4, xmm0			; AES: k_Nr + text
-    pxor        xmm11, xmm2			; C1·H^8: S += it
-    aesenclast  xmm6, xmm4			; AES: last round: the other text
-    movdqu      [r8 + 176], xmm6		; AES: written
+    pxor        xmm4, xmm0                          ; AES: k_Nr + text
+    pxor        xmm11, xmm2                         ; C1·H^8: S += it
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [r8 + 176], xmm6                    ; AES: written
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqu      xmm2, [rcx + 64]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: T0·T1
-    movdqu      [r8 + 192], xmm7		; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
+    movdqu      [r8 + 192], xmm7                    ; AES: written
     movdqu      xmm2, [rcx + 80]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pxor        xmm13, xmm4			; C1·H^8: LO += it
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 208], xmm8		; AES: written
-    pxor        xmm3, [rdi + 144]		; C2·H^7: U = A + C2
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pxor        xmm13, xmm4                         ; C1·H^8: LO += it
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 208], xmm8                    ; AES: written
+    pxor        xmm3, [rdi + 144]                   ; C2·H^7: U = A + C2
     movdqu      xmm2, [rcx + 96]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pclmulqdq   xmm3, xmm3, 0x10		; C2·H^7: U0·U1
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 224], xmm9		; AES: written
-    pxor        xmm12, xmm3			; C1·H^8: HI += it
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: U0·U1
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 224], xmm9                    ; AES: written
+    pxor        xmm12, xmm3                         ; C1·H^8: HI += it
     movdqu      xmm2, [rcx + 112]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm10, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm2                         ; AES: last round: the other text
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm1, 0x10		; C1·H^8: A0·A1
-    movdqu      [r8 + 240], xmm10		; AES: written
-    pxor        xmm11, xmm0			; C1·H^8: S += it
+    pclmulqdq   xmm0, xmm1, 0x10                    ; C1·H^8: A0·A1
+    movdqu      [r8 + 240], xmm10                   ; AES: written
+    pxor        xmm11, xmm0                         ; C1·H^8: S += it
     movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi]			; C1·H^8: T = A + C1
-    pclmulqdq   xmm0, xmm0, 0x10		; C1·H^8: T0·T1
-    pxor        xmm13, xmm0			; C1·H^8: LO += it
-    pxor        xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    pxor        xmm12, xmm1			; C1·H^8: HI += it
-    pxor        xmm13, xmm11			; reduce: LO += S
-    pxor        xmm12, xmm11			; reduce: HI += S
-    pxor        xmm12, [rdi + 256]		; reduce: HI minus the key terms
-    pshufd      xmm0, xmm13, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm12			; reduce: + HI
-    pclmulqdq   xmm13, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pxor        xmm13, xmm0			; reduce: RES = fold(LO) + HI
-    movdqa      xmm15, xmm13			; reduce
-    add         rcx, 0x80			; next group
+    pxor        xmm0, [rdi]                         ; C1·H^8: T = A + C1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: T0·T1
+    pxor        xmm13, xmm0                         ; C1·H^8: LO += it
+    pxor        xmm1, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm12, xmm1                         ; C1·H^8: HI += it
+    pxor        xmm13, xmm11                        ; reduce: LO += S
+    pxor        xmm12, xmm11                        ; reduce: HI += S
+    pxor        xmm12, [rdi + 256]                  ; reduce: HI minus the key terms
+    pshufd      xmm0, xmm13, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm12                         ; reduce: + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pxor        xmm13, xmm0                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm15, xmm13                        ; reduce
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 256
@@ -1066,117 +1066,117 @@ gcm256_sse_winograd_clmul1_x8_encrypt:
 .rest:
     mov         r11, r8
     mov         rbx, r9
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x80
     jb          .fewer
     add         r8, 0x80
     sub         r9, 0x80
 .fewer:
     pxor        xmm9, xmm9
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     cmp         r9, 0x40
     jb          .under_4
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    aesenc      xmm5, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    aesenc      xmm5, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm4			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm4                     ; AES: written
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm5			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm5                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
@@ -1184,384 +1184,384 @@ gcm256_sse_winograd_clmul1_x8_encrypt:
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
 .under_2:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     movdqa      xmm0, xmm14
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm1, [rdi + 384]		; AES: k_0
-    pxor        xmm0, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 400]		; AES: k_1
-    aesenc      xmm0, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 416]		; AES: k_2
-    aesenc      xmm0, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 432]		; AES: k_3
-    aesenc      xmm0, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 448]		; AES: k_4
-    aesenc      xmm0, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 464]		; AES: k_5
-    aesenc      xmm0, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 480]		; AES: k_6
-    aesenc      xmm0, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 496]		; AES: k_7
-    aesenc      xmm0, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 512]		; AES: k_8
-    aesenc      xmm0, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 528]		; AES: k_9
-    aesenc      xmm0, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 544]		; AES: k_10
-    aesenc      xmm0, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 560]		; AES: k_11
-    aesenc      xmm0, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 576]		; AES: k_12
-    aesenc      xmm0, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 592]		; AES: k_13
-    aesenc      xmm0, xmm1			; AES: round 13
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    pxor        xmm1, xmm1			; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
+    pxor        xmm0, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm0, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm0, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm0, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm0, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm0, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm0, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm0, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm0, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm0, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm0, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm0, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm0, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm0, xmm1                          ; AES: round 13
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    pxor        xmm1, xmm1                          ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm1, [rcx]			; AES: bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm1, [rcx]                         ; AES: bytes 0..7
+    movq        xmm3, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm2, rax			; AES
-    psrlq       xmm3, xmm2			; AES: 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm1, xmm3			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm2, rax                           ; AES
+    psrlq       xmm3, xmm2                          ; AES: 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm1, xmm3                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm1, [rcx]			; AES: bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm1, [rcx]                         ; AES: bytes 0..3
+    movd        xmm3, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm2, rax			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    por         xmm1, xmm3			; AES: C_last, zero-padded
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    por         xmm1, xmm3                          ; AES: C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm1, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm2, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm3, r10			; AES
-    psllq       xmm2, xmm3			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm1, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm2, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm3, r10                           ; AES
+    psllq       xmm2, xmm3                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm4, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm3, rax			; AES
-    psllq       xmm4, xmm3			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm1, xmm2			; AES
-    por         xmm1, xmm4			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm4, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm3, rax                           ; AES
+    psllq       xmm4, xmm3                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm1, xmm2                          ; AES
+    por         xmm1, xmm4                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm2, [rdi + 608]		; AES: k_14
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm0, xmm2			; AES: last round: the other text
-    movq        xmm9, r9			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm9, xmm1			; AES: r in every byte
-    pcmpgtb     xmm9, [rel gcm256_sse_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm9, xmm0			; AES: zero-padded
+    movdqu      xmm2, [rdi + 608]                   ; AES: k_14
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm0, xmm2                          ; AES: last round: the other text
+    movq        xmm9, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm9, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm9, [rel gcm256_sse_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm9, xmm0                          ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm0			; AES: 8 of its bytes
-    psrldq      xmm0, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm0                          ; AES: 8 of its bytes
+    psrldq      xmm0, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm0			; AES: 4 of its bytes
-    psrldq      xmm0, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm0                          ; AES: 4 of its bytes
+    psrldq      xmm0, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm0, 0x00		; AES: 2 of its bytes
-    psrldq      xmm0, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm0, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm0, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
+    and         r9, 0x01                            ; AES
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm0, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm0, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
     cmp         rbx, 0x80
     jb          .tail
-    movdqu      xmm6, [r11 + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    movdqu      xmm6, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi + 32]		; C3·H^6: T = A + C1
+    pxor        xmm7, [rdi + 32]                    ; C3·H^6: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 160]		; C3·H^6: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C3·H^6: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C3·H^6: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm0, [r11 + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm0, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C4·H^5: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    movdqu      xmm3, [r11 + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm3, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 64]		; C5·H^4: T = A + C1
+    pxor        xmm4, [rdi + 64]                    ; C5·H^4: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 192]		; C5·H^4: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C5·H^4: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C5·H^4: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^4: U0·U1
-    pxor        xmm6, xmm0			; C5·H^4: S += it
-    pxor        xmm7, xmm1			; C5·H^4: LO += it
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    movdqu      xmm0, [r11 + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
+    pxor        xmm5, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm6, xmm0                          ; C5·H^4: S += it
+    pxor        xmm7, xmm1                          ; C5·H^4: LO += it
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    movdqu      xmm0, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C6·H^3: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    pxor        xmm6, xmm3			; C6·H^3: S += it
-    pxor        xmm7, xmm4			; C6·H^3: LO += it
-    pxor        xmm8, xmm5			; C6·H^3: HI += it
-    movdqu      xmm3, [r11 + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm6, xmm3                          ; C6·H^3: S += it
+    pxor        xmm7, xmm4                          ; C6·H^3: LO += it
+    pxor        xmm8, xmm5                          ; C6·H^3: HI += it
+    movdqu      xmm3, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 96]		; C7·H^2: T = A + C1
+    pxor        xmm4, [rdi + 96]                    ; C7·H^2: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 224]		; C7·H^2: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C7·H^2: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C7·H^2: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C7·H^2: U0·U1
-    pxor        xmm6, xmm0			; C7·H^2: S += it
-    pxor        xmm7, xmm1			; C7·H^2: LO += it
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    movdqu      xmm0, [r11 + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
+    pxor        xmm5, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm6, xmm0                          ; C7·H^2: S += it
+    pxor        xmm7, xmm1                          ; C7·H^2: LO += it
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    movdqu      xmm0, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]		; C8·H^1: T = A + C1
+    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]		; C8·H^1: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C8·H^1: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: U0·U1
-    pxor        xmm6, xmm3			; C8·H^1: S += it
-    pxor        xmm7, xmm4			; C8·H^1: LO += it
-    pxor        xmm8, xmm5			; C8·H^1: HI += it
-    movdqu      xmm3, [r11 + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm6, xmm3                          ; C8·H^1: S += it
+    pxor        xmm7, xmm4                          ; C8·H^1: LO += it
+    pxor        xmm8, xmm5                          ; C8·H^1: HI += it
+    movdqu      xmm3, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 144]		; C2·H^7: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C2·H^7: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^7: U0·U1
-    pxor        xmm6, xmm0			; C2·H^7: S += it
-    pxor        xmm7, xmm1			; C2·H^7: LO += it
-    pxor        xmm8, xmm2			; C2·H^7: HI += it
-    movdqu      xmm0, [r11]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    pxor        xmm0, xmm15			; C1·H^8: A = X + C
+    pxor        xmm5, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm6, xmm0                          ; C2·H^7: S += it
+    pxor        xmm7, xmm1                          ; C2·H^7: LO += it
+    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
+    movdqu      xmm0, [r11]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    pxor        xmm0, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi]			; C1·H^8: T = A + C1
+    pxor        xmm1, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: U0·U1
-    pxor        xmm6, xmm3			; C1·H^8: S += it
-    pxor        xmm7, xmm4			; C1·H^8: LO += it
-    pxor        xmm8, xmm5			; C1·H^8: HI += it
-    pxor        xmm6, xmm0			; C1·H^8: S += it
-    pxor        xmm7, xmm1			; C1·H^8: LO += it
-    pxor        xmm8, xmm2			; C1·H^8: HI += it
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, [rdi + 256]		; reduce: HI minus the key terms
+    pxor        xmm2, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm6, xmm3                          ; C1·H^8: S += it
+    pxor        xmm7, xmm4                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm5                          ; C1·H^8: HI += it
+    pxor        xmm6, xmm0                          ; C1·H^8: S += it
+    pxor        xmm7, xmm1                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
     movdqa      xmm15, xmm7
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm8			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
-    add         r11, 0x80			; reduce
-    sub         rbx, 0x80			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    add         r11, 0x80                           ; reduce
+    sub         rbx, 0x80                           ; reduce
 .tail:
     cmp         rbx, 0x00
-    je          .store				; reduce
-    lea         rax, [rbx + 15]			; reduce
-    and         rax, -16			; reduce
-    lea         rcx, [rdi + 128]		; reduce
-    sub         rcx, rax			; reduce: H^m
-    movdqu      xmm0, [rcx + 256]		; reduce: R_m: the key terms of H^m … H^1
+    je          .store                              ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
+    and         rax, -16                            ; reduce
+    lea         rcx, [rdi + 128]                    ; reduce
+    sub         rcx, rax                            ; reduce: H^m
+    movdqu      xmm0, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm4, xmm4			; reduce
-    pxor        xmm5, xmm5			; reduce
-    pxor        xmm6, xmm6			; reduce
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm4, xmm4                          ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm4, [r11]			; C·H^m: C, bytes as in memory
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm4, xmm15			; C·H^m: A = X + C
+    movdqu      xmm4, [r11]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm4, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm4
-    pxor        xmm5, [rcx]			; C·H^m: T = A + C1
+    pxor        xmm5, [rcx]                         ; C·H^m: T = A + C1
     movdqa      xmm6, xmm4
-    pxor        xmm6, [rcx + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pxor        xmm6, [rcx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm1, [r11]			; C·H^i: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm1, [r11]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rcx]			; C·H^i: T = A + C1
+    pxor        xmm2, [rcx]                         ; C·H^i: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rcx + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: U0·U1
-    pxor        xmm4, xmm1			; C·H^i: S += it
-    pxor        xmm5, xmm2			; C·H^i: LO += it
-    pxor        xmm6, xmm3			; C·H^i: HI += it
-    add         rcx, 0x10			; the next powers
-    add         r11, 0x10			; the next blocks
+    pxor        xmm3, [rcx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm4, xmm1                          ; C·H^i: S += it
+    pxor        xmm5, xmm2                          ; C·H^i: LO += it
+    pxor        xmm6, xmm3                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
@@ -1569,34 +1569,34 @@ gcm256_sse_winograd_clmul1_x8_encrypt:
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm9, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm9, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm9
-    pxor        xmm1, [rcx]			; C·H: T = A + C1
+    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm9
-    pxor        xmm2, [rcx + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm9, xmm9, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm4, xmm9			; C·H: S += it
-    pxor        xmm5, xmm1			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: HI += it
+    pxor        xmm2, [rcx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm4, xmm9                          ; C·H: S += it
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
 .tail_reduce:
-    pxor        xmm5, xmm4			; reduce: LO += S
-    pxor        xmm6, xmm4			; reduce: HI += S
-    pxor        xmm6, xmm0			; reduce: HI minus the key terms
+    pxor        xmm5, xmm4                          ; reduce: LO += S
+    pxor        xmm6, xmm4                          ; reduce: HI += S
+    pxor        xmm6, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm5
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm6			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm6                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbx				; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -1608,306 +1608,306 @@ global gcm256_sse_winograd_clmul1_x8_decrypt:function (gcm256_sse_winograd_clmul
 align 32
 gcm256_sse_winograd_clmul1_x8_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm15, [rdx]			; X, bytes as in memory
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; X
-    movdqu      xmm14, [rsi]			; counter block
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter, last word first
+    movdqu      xmm15, [rdx]                        ; X, bytes as in memory
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; X
+    movdqu      xmm14, [rsi]                        ; counter block
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
 .groups:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm8, [rcx + 32]		; C3·H^6: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm8, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm2, [rcx + 48]		; C4·H^5: C, bytes as in memory
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm2, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, xmm8, 0x10		; C3·H^6: A0·A1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; C3·H^6: A0·A1
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm0, xmm2
-    pclmulqdq   xmm0, xmm2, 0x10		; C4·H^5: A0·A1
+    pclmulqdq   xmm0, xmm2, 0x10                    ; C4·H^5: A0·A1
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm11, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pxor        xmm3, xmm0			; C5·H^4: S += it
+    paddd       xmm11, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm11, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pxor        xmm3, xmm0                          ; C5·H^4: S += it
     movdqa      xmm13, xmm14
-    paddd       xmm13, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm13, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm13, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm13, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm12, xmm8
-    pxor        xmm12, [rdi + 32]		; C3·H^6: T = A + C1
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    pclmulqdq   xmm12, xmm12, 0x10		; C3·H^6: T0·T1
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm4, xmm0			; AES: + k_0
+    pxor        xmm12, [rdi + 32]                   ; C3·H^6: T = A + C1
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    pclmulqdq   xmm12, xmm12, 0x10                  ; C3·H^6: T0·T1
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm12, xmm1			; C5·H^4: LO += it
-    pxor        xmm9, xmm0			; AES: + k_0
-    pxor        xmm10, xmm0			; AES: + k_0
-    pxor        xmm8, [rdi + 160]		; C3·H^6: U = A + C2
-    pxor        xmm11, xmm0			; AES: + k_0
-    pxor        xmm13, xmm0			; AES: + k_0
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm4, xmm0			; AES: round 1
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm9, xmm0			; AES: round 1
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    aesenc      xmm10, xmm0			; AES: round 1
-    aesenc      xmm11, xmm0			; AES: round 1
-    movdqu      xmm1, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    aesenc      xmm13, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm12, xmm1                         ; C5·H^4: LO += it
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    pxor        xmm10, xmm0                         ; AES: + k_0
+    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pxor        xmm11, xmm0                         ; AES: + k_0
+    pxor        xmm13, xmm0                         ; AES: + k_0
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    aesenc      xmm10, xmm0                         ; AES: round 1
+    aesenc      xmm11, xmm0                         ; AES: round 1
+    movdqu      xmm1, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    aesenc      xmm13, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C5·H^4: A0·A1
-    aesenc      xmm6, xmm0			; AES: round 2
-    aesenc      xmm7, xmm0			; AES: round 2
-    pxor        xmm3, xmm2			; C6·H^3: S += it
-    aesenc      xmm9, xmm0			; AES: round 2
-    aesenc      xmm10, xmm0			; AES: round 2
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C5·H^4: A0·A1
+    aesenc      xmm6, xmm0                          ; AES: round 2
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    pxor        xmm3, xmm2                          ; C6·H^3: S += it
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    aesenc      xmm10, xmm0                         ; AES: round 2
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 64]		; C5·H^4: T = A + C1
-    aesenc      xmm11, xmm0			; AES: round 2
-    aesenc      xmm13, xmm0			; AES: round 2
-    pclmulqdq   xmm2, xmm2, 0x10		; C5·H^4: T0·T1
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm4, xmm0			; AES: round 3
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm5, xmm0			; AES: round 3
-    aesenc      xmm6, xmm0			; AES: round 3
-    pxor        xmm1, [rdi + 192]		; C5·H^4: U = A + C2
-    aesenc      xmm7, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    pclmulqdq   xmm1, xmm1, 0x10		; C5·H^4: U0·U1
-    aesenc      xmm10, xmm0			; AES: round 3
-    aesenc      xmm11, xmm0			; AES: round 3
-    pxor        xmm8, xmm1			; C6·H^3: HI += it
-    aesenc      xmm13, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    movdqu      xmm2, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    aesenc      xmm6, xmm0			; AES: round 4
-    aesenc      xmm7, xmm0			; AES: round 4
+    pxor        xmm2, [rdi + 64]                    ; C5·H^4: T = A + C1
+    aesenc      xmm11, xmm0                         ; AES: round 2
+    aesenc      xmm13, xmm0                         ; AES: round 2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^4: T0·T1
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    pxor        xmm1, [rdi + 192]                   ; C5·H^4: U = A + C2
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^4: U0·U1
+    aesenc      xmm10, xmm0                         ; AES: round 3
+    aesenc      xmm11, xmm0                         ; AES: round 3
+    pxor        xmm8, xmm1                          ; C6·H^3: HI += it
+    aesenc      xmm13, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    movdqu      xmm2, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    aesenc      xmm7, xmm0                          ; AES: round 4
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C6·H^3: A0·A1
-    aesenc      xmm9, xmm0			; AES: round 4
-    aesenc      xmm10, xmm0			; AES: round 4
-    pxor        xmm3, xmm1			; C7·H^2: S += it
-    aesenc      xmm11, xmm0			; AES: round 4
-    aesenc      xmm13, xmm0			; AES: round 4
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C6·H^3: A0·A1
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    aesenc      xmm10, xmm0                         ; AES: round 4
+    pxor        xmm3, xmm1                          ; C7·H^2: S += it
+    aesenc      xmm11, xmm0                         ; AES: round 4
+    aesenc      xmm13, xmm0                         ; AES: round 4
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    pxor        xmm12, xmm1			; C7·H^2: LO += it
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    aesenc      xmm9, xmm0			; AES: round 5
-    aesenc      xmm10, xmm0			; AES: round 5
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    aesenc      xmm11, xmm0			; AES: round 5
-    aesenc      xmm13, xmm0			; AES: round 5
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm4, xmm0			; AES: round 6
-    movdqu      xmm2, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm9, xmm0			; AES: round 6
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    pxor        xmm12, xmm1                         ; C7·H^2: LO += it
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    aesenc      xmm10, xmm0                         ; AES: round 5
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    aesenc      xmm11, xmm0                         ; AES: round 5
+    aesenc      xmm13, xmm0                         ; AES: round 5
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    movdqu      xmm2, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm9, xmm0                          ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C7·H^2: A0·A1
-    aesenc      xmm10, xmm0			; AES: round 6
-    aesenc      xmm11, xmm0			; AES: round 6
-    pxor        xmm3, xmm1			; C8·H^1: S += it
-    aesenc      xmm13, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C7·H^2: A0·A1
+    aesenc      xmm10, xmm0                         ; AES: round 6
+    aesenc      xmm11, xmm0                         ; AES: round 6
+    pxor        xmm3, xmm1                          ; C8·H^1: S += it
+    aesenc      xmm13, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 96]		; C7·H^2: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    pclmulqdq   xmm1, xmm1, 0x10		; C7·H^2: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 7
-    aesenc      xmm7, xmm0			; AES: round 7
-    pxor        xmm12, xmm1			; C8·H^1: LO += it
-    aesenc      xmm9, xmm0			; AES: round 7
-    aesenc      xmm10, xmm0			; AES: round 7
-    pxor        xmm2, [rdi + 224]		; C7·H^2: U = A + C2
-    aesenc      xmm11, xmm0			; AES: round 7
-    aesenc      xmm13, xmm0			; AES: round 7
-    pclmulqdq   xmm2, xmm2, 0x10		; C7·H^2: U0·U1
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm4, xmm0			; AES: round 8
-    pxor        xmm8, xmm2			; C8·H^1: HI += it
-    aesenc      xmm5, xmm0			; AES: round 8
-    aesenc      xmm6, xmm0			; AES: round 8
-    movdqu      xmm2, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    aesenc      xmm10, xmm0			; AES: round 8
-    aesenc      xmm11, xmm0			; AES: round 8
+    pxor        xmm1, [rdi + 96]                    ; C7·H^2: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^2: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    pxor        xmm12, xmm1                         ; C8·H^1: LO += it
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    aesenc      xmm10, xmm0                         ; AES: round 7
+    pxor        xmm2, [rdi + 224]                   ; C7·H^2: U = A + C2
+    aesenc      xmm11, xmm0                         ; AES: round 7
+    aesenc      xmm13, xmm0                         ; AES: round 7
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C7·H^2: U0·U1
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    pxor        xmm8, xmm2                          ; C8·H^1: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    movdqu      xmm2, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    aesenc      xmm10, xmm0                         ; AES: round 8
+    aesenc      xmm11, xmm0                         ; AES: round 8
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C8·H^1: A0·A1
-    aesenc      xmm13, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    pxor        xmm3, xmm1			; C2·H^7: S += it
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C8·H^1: A0·A1
+    aesenc      xmm13, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    pxor        xmm3, xmm1                          ; C2·H^7: S += it
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 112]		; C8·H^1: T = A + C1
-    aesenc      xmm6, xmm0			; AES: round 9
-    aesenc      xmm7, xmm0			; AES: round 9
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: T0·T1
-    aesenc      xmm9, xmm0			; AES: round 9
-    aesenc      xmm10, xmm0			; AES: round 9
-    pxor        xmm12, xmm1			; C2·H^7: LO += it
-    aesenc      xmm11, xmm0			; AES: round 9
-    pxor        xmm2, [rdi + 240]		; C8·H^1: U = A + C2
-    aesenc      xmm13, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: U0·U1
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    pxor        xmm8, xmm2			; C2·H^7: HI += it
-    aesenc      xmm6, xmm0			; AES: round 10
-    aesenc      xmm7, xmm0			; AES: round 10
-    movdqu      xmm1, [rcx]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm9, xmm0			; AES: round 10
-    aesenc      xmm10, xmm0			; AES: round 10
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    aesenc      xmm11, xmm0			; AES: round 10
-    aesenc      xmm13, xmm0			; AES: round 10
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm4, xmm0			; AES: round 11
-    movdqu      xmm15, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 11
-    aesenc      xmm6, xmm0			; AES: round 11
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    aesenc      xmm7, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
+    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    aesenc      xmm10, xmm0                         ; AES: round 9
+    pxor        xmm12, xmm1                         ; C2·H^7: LO += it
+    aesenc      xmm11, xmm0                         ; AES: round 9
+    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
+    aesenc      xmm13, xmm0                         ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
+    aesenc      xmm6, xmm0                          ; AES: round 10
+    aesenc      xmm7, xmm0                          ; AES: round 10
+    movdqu      xmm1, [rcx]                         ; C1·H^8: C, bytes as in memory
+    aesenc      xmm9, xmm0                          ; AES: round 10
+    aesenc      xmm10, xmm0                         ; AES: round 10
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    aesenc      xmm11, xmm0                         ; AES: round 10
+    aesenc      xmm13, xmm0                         ; AES: round 10
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    movdqu      xmm15, [rcx + 16]                   ; C2·H^7: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
     movdqa      xmm2, xmm15
-    pclmulqdq   xmm2, xmm15, 0x10		; C2·H^7: A0·A1
-    aesenc      xmm10, xmm0			; AES: round 11
-    aesenc      xmm11, xmm0			; AES: round 11
-    pxor        xmm3, xmm2			; C1·H^8: S += it
-    aesenc      xmm13, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
+    pclmulqdq   xmm2, xmm15, 0x10                   ; C2·H^7: A0·A1
+    aesenc      xmm10, xmm0                         ; AES: round 11
+    aesenc      xmm11, xmm0                         ; AES: round 11
+    pxor        xmm3, xmm2                          ; C1·H^8: S += it
+    aesenc      xmm13, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
     movdqa      xmm2, xmm15
-    pxor        xmm2, [rdi + 16]		; C2·H^7: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    pclmulqdq   xmm2, xmm2, 0x10		; C2·H^7: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 12
-    aesenc      xmm7, xmm0			; AES: round 12
-    pxor        xmm12, xmm2			; C1·H^8: LO += it
-    aesenc      xmm9, xmm0			; AES: round 12
-    aesenc      xmm10, xmm0			; AES: round 12
-    pxor        xmm15, [rdi + 144]		; C2·H^7: U = A + C2
-    aesenc      xmm11, xmm0			; AES: round 12
-    aesenc      xmm13, xmm0			; AES: round 12
-    pclmulqdq   xmm15, xmm15, 0x10		; C2·H^7: U0·U1
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm4, xmm0			; AES: round 13
-    pxor        xmm8, xmm15			; C1·H^8: HI += it
-    aesenc      xmm5, xmm0			; AES: round 13
-    aesenc      xmm6, xmm0			; AES: round 13
+    pxor        xmm2, [rdi + 16]                    ; C2·H^7: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C2·H^7: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 12
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    pxor        xmm12, xmm2                         ; C1·H^8: LO += it
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    aesenc      xmm10, xmm0                         ; AES: round 12
+    pxor        xmm15, [rdi + 144]                  ; C2·H^7: U = A + C2
+    aesenc      xmm11, xmm0                         ; AES: round 12
+    aesenc      xmm13, xmm0                         ; AES: round 12
+    pclmulqdq   xmm15, xmm15, 0x10                  ; C2·H^7: U0·U1
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    pxor        xmm8, xmm15                         ; C1·H^8: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    aesenc      xmm6, xmm0                          ; AES: round 13
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C1·H^8: A0·A1
-    aesenc      xmm7, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    pxor        xmm3, xmm2			; C1·H^8: S += it
-    aesenc      xmm10, xmm0			; AES: round 13
-    aesenc      xmm11, xmm0			; AES: round 13
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C1·H^8: A0·A1
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    pxor        xmm3, xmm2                          ; C1·H^8: S += it
+    aesenc      xmm10, xmm0                         ; AES: round 13
+    aesenc      xmm11, xmm0                         ; AES: round 13
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]			; C1·H^8: T = A + C1
-    aesenc      xmm13, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: T0·T1
+    pxor        xmm2, [rdi]                         ; C1·H^8: T = A + C1
+    aesenc      xmm13, xmm0                         ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: T0·T1
     movdqu      xmm15, [rcx]
-    pxor        xmm15, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm15			; AES: last round: the other text
-    pxor        xmm12, xmm2			; C1·H^8: LO += it
-    movdqu      [r8], xmm4			; AES: written
-    pxor        xmm1, [rdi + 128]		; C1·H^8: U = A + C2
+    pxor        xmm15, xmm0                         ; AES: k_Nr + text
+    aesenclast  xmm4, xmm15                         ; AES: last round: the other text
+    pxor        xmm12, xmm2                         ; C1·H^8: LO += it
+    movdqu      [r8], xmm4                          ; AES: written
+    pxor        xmm1, [rdi + 128]                   ; C1·H^8: U = A + C2
     movdqu      xmm2, [rcx + 16]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    movdqu      [r8 + 16], xmm5			; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: U0·U1
+    movdqu      [r8 + 16], xmm5                     ; AES: written
     movdqu      xmm2, [rcx + 32]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pxor        xmm8, xmm1			; C1·H^8: HI += it
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm6			; AES: written
-    pxor        xmm12, xmm3			; reduce: LO += S
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pxor        xmm8, xmm1                          ; C1·H^8: HI += it
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm6                     ; AES: written
+    pxor        xmm12, xmm3                         ; reduce: LO += S
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    pxor        xmm8, xmm3			; reduce: HI += S
-    movdqu      [r8 + 48], xmm7			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    pxor        xmm8, xmm3                          ; reduce: HI += S
+    movdqu      [r8 + 48], xmm7                     ; AES: written
     movdqu      xmm1, [rcx + 64]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    pxor        xmm8, [rdi + 256]		; reduce: HI minus the key terms
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 64], xmm9			; AES: written
-    pshufd      xmm2, xmm12, 0x4e		; reduce: (LO1, LO0)
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 64], xmm9                     ; AES: written
+    pshufd      xmm2, xmm12, 0x4e                   ; reduce: (LO1, LO0)
     movdqu      xmm1, [rcx + 80]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm10, xmm1			; AES: last round: the other text
-    pxor        xmm2, xmm8			; reduce: + HI
-    movdqu      [r8 + 80], xmm10		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
+    pxor        xmm2, xmm8                          ; reduce: + HI
+    movdqu      [r8 + 80], xmm10                    ; AES: written
     movdqu      xmm1, [rcx + 96]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    pclmulqdq   xmm12, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    aesenclast  xmm11, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 96], xmm11		; AES: written
-    pxor        xmm12, xmm2			; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    pclmulqdq   xmm12, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
+    movdqu      [r8 + 96], xmm11                    ; AES: written
+    pxor        xmm12, xmm2                         ; reduce: RES = fold(LO) + HI
     movdqu      xmm1, [rcx + 112]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm13, xmm1			; AES: last round: the other text
-    movdqa      xmm15, xmm12			; reduce
-    movdqu      [r8 + 112], xmm13		; AES: written
-    add         rcx, 0x80			; next group
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm13, xmm1                         ; AES: last round: the other text
+    movdqa      xmm15, xmm12                        ; reduce
+    movdqu      [r8 + 112], xmm13                   ; AES: written
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
@@ -1921,8 +1921,8 @@ gcm256_sse_winograd_clmul1_x8_decrypt:
     lea         r11, [rbp + 15]
     and         r11, -16
     lea         rax, [rdi + 128]
-    sub         rax, r11			; H^m
-    movdqu      xmm0, [rax + 256]		; R_m: the key terms of H^m … H^1
+    sub         rax, r11                            ; H^m
+    movdqu      xmm0, [rax + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .tail_first
     pxor        xmm5, xmm5
@@ -1930,37 +1930,37 @@ gcm256_sse_winograd_clmul1_x8_decrypt:
     pxor        xmm7, xmm7
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm5, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm5, xmm15			; C·H^m: A = X + C
+    movdqu      xmm5, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rax]			; C·H^m: T = A + C1
+    pxor        xmm6, [rax]                         ; C·H^m: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rax + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pxor        xmm7, [rax + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm1, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm1, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rax]			; C·H^i: T = A + C1
+    pxor        xmm2, [rax]                         ; C·H^i: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rax + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: U0·U1
-    pxor        xmm5, xmm1			; C·H^i: S += it
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    add         rax, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pxor        xmm3, [rax + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rax, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .tail_block
@@ -1969,241 +1969,241 @@ gcm256_sse_winograd_clmul1_x8_decrypt:
     je          .tail_reduce
 .tail_rest:
     pxor        xmm4, xmm4
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jb          .tail_under8
-    movq        xmm4, [r10]			; bytes 0..7
-    movq        xmm2, [r10 + rbp - 8]		; the last 8 bytes
+    movq        xmm4, [r10]                         ; bytes 0..7
+    movq        xmm2, [r10 + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm1, rbp
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under8:
     cmp         rbp, 0x04
     jb          .tail_under4
-    movd        xmm4, [r10]			; bytes 0..3
-    movd        xmm2, [r10 + rbp - 4]		; the last 4 bytes
+    movd        xmm4, [r10]                         ; bytes 0..3
+    movd        xmm2, [r10 + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbp
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [r10]		; byte 0
+    movzx       r11d, byte [r10]                    ; byte 0
     movq        xmm4, r11
-    movzx       r11d, byte [r10 + rbx]		; byte r >> 1
+    movzx       r11d, byte [r10 + rbx]              ; byte r >> 1
     movq        xmm1, r11
-    mov         r11d, 0x00			; no byte stays
+    mov         r11d, 0x00                          ; no byte stays
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbp, 0x01
-    movzx       r10d, byte [r10 + rbp]		; byte r - 1
+    movzx       r10d, byte [r10 + rbp]              ; byte r - 1
     movq        xmm3, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         rbp, 0x03
     movq        xmm2, rbp
-    psllq       xmm3, xmm2			; into place
-    mov         r11d, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         r11d, 0x00                          ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rax]			; C·H: T = A + C1
+    pxor        xmm1, [rax]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm4
-    pxor        xmm2, [rax + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm4			; C·H: S += it
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
+    pxor        xmm2, [rax + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .tail_reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm0			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
-    pxor        xmm0, xmm0			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm0                          ; reduce
     cmp         r9, 0x00
-    je          .written			; reduce
+    je          .written                            ; reduce
     cmp         r9, 0x40
-    jb          .under_4			; reduce
+    jb          .under_4                            ; reduce
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    aesenc      xmm5, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    aesenc      xmm5, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 32], xmm4			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 32], xmm4                     ; AES: written
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 48], xmm5			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 48], xmm5                     ; AES: written
     add         rcx, 0x40
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .under_2
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [r8 + 16], xmm3			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [r8 + 16], xmm3                     ; AES: written
     add         rcx, 0x20
     add         r8, 0x20
     sub         r9, 0x20
@@ -2211,41 +2211,41 @@ gcm256_sse_winograd_clmul1_x8_decrypt:
     cmp         r9, 0x10
     jb          .under_1
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [r8], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [r8], xmm2                          ; AES: written
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
@@ -2253,132 +2253,132 @@ gcm256_sse_winograd_clmul1_x8_decrypt:
     cmp         r9, 0x00
     je          .written
     movdqa      xmm4, xmm14
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm4, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm4, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm4, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm4, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm4, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm4, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm4, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm4, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm4, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm4, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm4, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm4, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm4, xmm0			; AES: round 13
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    pxor        xmm0, xmm0			; AES
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    pxor        xmm0, xmm0                          ; AES
     cmp         r9, 0x08
-    jb          .under8				; AES
-    movq        xmm0, [rcx]			; AES: bytes 0..7
-    movq        xmm2, [rcx + r9 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm0, [rcx]                         ; AES: bytes 0..7
+    movq        xmm2, [rcx + r9 - 8]                ; AES: the last 8 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x78			; AES
-    neg         rax				; AES: 8·(15 - r) bits
-    movq        xmm1, rax			; AES
-    psrlq       xmm2, xmm1			; AES: 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x78                           ; AES
+    neg         rax                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rax                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
-    jb          .under4				; AES
-    movd        xmm0, [rcx]			; AES: bytes 0..3
-    movd        xmm2, [rcx + r9 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm0, [rcx]                         ; AES: bytes 0..3
+    movd        xmm2, [rcx + r9 - 4]                ; AES: the last 4 bytes
     mov         rax, r9
-    shl         rax, 0x03			; AES
-    sub         rax, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm1, rax			; AES
-    psllq       xmm2, xmm1			; AES: into place
-    por         xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rax, 0x03                           ; AES
+    sub         rax, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rax                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         r10, r9
-    shr         r10, 0x01			; AES
-    movzx       eax, byte [rcx]			; AES: byte 0
-    movq        xmm0, rax			; AES
-    movzx       eax, byte [rcx + r10]		; AES: byte r >> 1
-    movq        xmm1, rax			; AES
-    mov         eax, 0x00			; AES: no byte stays
-    shl         r10, 0x03			; AES
-    movq        xmm2, r10			; AES
-    psllq       xmm1, xmm2			; AES: into place
+    shr         r10, 0x01                           ; AES
+    movzx       eax, byte [rcx]                     ; AES: byte 0
+    movq        xmm0, rax                           ; AES
+    movzx       eax, byte [rcx + r10]               ; AES: byte r >> 1
+    movq        xmm1, rax                           ; AES
+    mov         eax, 0x00                           ; AES: no byte stays
+    shl         r10, 0x03                           ; AES
+    movq        xmm2, r10                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
     mov         rax, r9
-    sub         rax, 0x01			; AES
-    movzx       ecx, byte [rcx + rax]		; AES: byte r - 1
-    movq        xmm3, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rax, 0x03			; AES
-    movq        xmm2, rax			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    mov         eax, 0x00			; AES: no byte stays
-    por         xmm0, xmm1			; AES
-    por         xmm0, xmm3			; AES: C_last, zero-padded
+    sub         rax, 0x01                           ; AES
+    movzx       ecx, byte [rcx + rax]               ; AES: byte r - 1
+    movq        xmm3, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rax, 0x03                           ; AES
+    movq        xmm2, rax                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         eax, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movq        xmm0, r9			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm0, xmm1			; AES: r in every byte
-    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm0, xmm4			; AES: zero-padded
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movq        xmm0, r9                            ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm4                          ; AES: zero-padded
     mov         rax, r9
-    and         rax, 0x08			; AES
+    and         rax, 0x08                           ; AES
     cmp         rax, 0x00
-    je          .stored_8			; AES
-    movq        [r8], xmm4			; AES: 8 of its bytes
-    psrldq      xmm4, 0x08			; AES: the bytes after them
-    add         r8, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [r8], xmm4                          ; AES: 8 of its bytes
+    psrldq      xmm4, 0x08                          ; AES: the bytes after them
+    add         r8, 0x08                            ; AES
 .stored_8:
     mov         rax, r9
-    and         rax, 0x04			; AES
+    and         rax, 0x04                           ; AES
     cmp         rax, 0x00
-    je          .stored_4			; AES
-    movd        [r8], xmm4			; AES: 4 of its bytes
-    psrldq      xmm4, 0x04			; AES: the bytes after them
-    add         r8, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [r8], xmm4                          ; AES: 4 of its bytes
+    psrldq      xmm4, 0x04                          ; AES: the bytes after them
+    add         r8, 0x04                            ; AES
 .stored_4:
     mov         rax, r9
-    and         rax, 0x02			; AES
+    and         rax, 0x02                           ; AES
     cmp         rax, 0x00
-    je          .stored_2			; AES
-    pextrw      word [r8], xmm4, 0x00		; AES: 2 of its bytes
-    psrldq      xmm4, 0x02			; AES: the bytes after them
-    add         r8, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [r8], xmm4, 0x00               ; AES: 2 of its bytes
+    psrldq      xmm4, 0x02                          ; AES: the bytes after them
+    add         r8, 0x02                            ; AES
 .stored_2:
-    and         r9, 0x01			; AES
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    and         r9, 0x01                            ; AES
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [r8], xmm4, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
 .stored_1:
 .written:
 .store:
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter block
-    movdqu      [rsi], xmm14			; counter block
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; X, bytes as in memory
-    movdqu      [rdx], xmm15			; X
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter block
+    movdqu      [rsi], xmm14                        ; counter block
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    movdqu      [rdx], xmm15                        ; X
 .done:
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -2390,33 +2390,33 @@ global gcm256_sse_winograd_clmul1_x8_seal:function (gcm256_sse_winograd_clmul1_x
 align 32
 gcm256_sse_winograd_clmul1_x8_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r12, [rsp + 48]			; len, from the stack
-    mov         rbp, [rsp + 56]			; out, from the stack
-    mov         rax, [rsp + 64]			; tag, from the stack
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r12, [rsp + 48]                     ; len, from the stack
+    mov         rbp, [rsp + 56]                     ; out, from the stack
+    mov         rax, [rsp + 64]                     ; tag, from the stack
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
-    mov         r10, 2305843009213693951	; bytes of AAD or IV, at most
+    mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r10
     ja          .refused
-    mov         r10, 68719476704		; bytes of text, at most
+    mov         r10, 68719476704                    ; bytes of text, at most
     cmp         r12, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm14, [rsi]			; IV, bytes 0..7
-    movd        xmm0, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm14, xmm0			; IV
-    por         xmm14, [rel gcm256_sse_winograd_clmul1_x8_first_number]	; IV || 1
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    movq        xmm14, [rsi]                        ; IV, bytes 0..7
+    movd        xmm0, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm14, xmm0                         ; IV
+    por         xmm14, [rel gcm256_sse_winograd_clmul1_x8_first_number]  ; IV || 1
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .iv_ready
 .iv_other:
     pxor        xmm14, xmm14
@@ -2424,25 +2424,25 @@ gcm256_sse_winograd_clmul1_x8_seal:
     cmp         rbx, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm0, [rsi]			; C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C
-    pxor        xmm14, xmm0			; (X + C)·H
+    movdqu      xmm0, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C
+    pxor        xmm14, xmm0                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .iv_whole
@@ -2451,232 +2451,232 @@ gcm256_sse_winograd_clmul1_x8_seal:
     je          .iv_lengths
 .iv_short:
     pxor        xmm3, xmm3
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .iv_under8
-    movq        xmm3, [rsi]			; bytes 0..7
-    movq        xmm1, [rsi + rbx - 8]		; the last 8 bytes
+    movq        xmm3, [rsi]                         ; bytes 0..7
+    movq        xmm1, [rsi + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm0, rbx
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
     cmp         rbx, 0x04
     jb          .iv_under4
-    movd        xmm3, [rsi]			; bytes 0..3
-    movd        xmm1, [rsi + rbx - 4]		; the last 4 bytes
+    movd        xmm3, [rsi]                         ; bytes 0..3
+    movd        xmm1, [rsi + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, rbx
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       r10d, byte [rsi]		; byte 0
+    movzx       r10d, byte [rsi]                    ; byte 0
     movq        xmm3, r10
-    movzx       r10d, byte [rsi + r11]		; byte r >> 1
+    movzx       r10d, byte [rsi + r11]              ; byte r >> 1
     movq        xmm0, r10
     shl         r11, 0x03
     movq        xmm1, r11
-    psllq       xmm0, xmm1			; into place
+    psllq       xmm0, xmm1                          ; into place
     sub         rbx, 0x01
-    movzx       esi, byte [rsi + rbx]		; byte r - 1
+    movzx       esi, byte [rsi + rbx]               ; byte r - 1
     movq        xmm2, rsi
     shl         rbx, 0x03
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     por         xmm3, xmm0
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm14, xmm3			; (X + C)·H
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm14, xmm3                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm0, rdx
-    pxor        xmm14, xmm0			; (X + C)·H
+    pxor        xmm14, xmm0                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; J_0
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; J_0
 .iv_ready:
-    movdqu      xmm1, [rdi + 384]		; E_K(J_0): k_0
-    pxor        xmm1, xmm14			; E_K(J_0): + k_0
-    movdqu      xmm0, [rdi + 400]		; E_K(J_0): k_1
-    aesenc      xmm1, xmm0			; E_K(J_0): round 1
-    movdqu      xmm0, [rdi + 416]		; E_K(J_0): k_2
-    aesenc      xmm1, xmm0			; E_K(J_0): round 2
-    movdqu      xmm0, [rdi + 432]		; E_K(J_0): k_3
-    aesenc      xmm1, xmm0			; E_K(J_0): round 3
-    movdqu      xmm0, [rdi + 448]		; E_K(J_0): k_4
-    aesenc      xmm1, xmm0			; E_K(J_0): round 4
-    movdqu      xmm0, [rdi + 464]		; E_K(J_0): k_5
-    aesenc      xmm1, xmm0			; E_K(J_0): round 5
-    movdqu      xmm0, [rdi + 480]		; E_K(J_0): k_6
-    aesenc      xmm1, xmm0			; E_K(J_0): round 6
-    movdqu      xmm0, [rdi + 496]		; E_K(J_0): k_7
-    aesenc      xmm1, xmm0			; E_K(J_0): round 7
-    movdqu      xmm0, [rdi + 512]		; E_K(J_0): k_8
-    aesenc      xmm1, xmm0			; E_K(J_0): round 8
-    movdqu      xmm0, [rdi + 528]		; E_K(J_0): k_9
-    aesenc      xmm1, xmm0			; E_K(J_0): round 9
-    movdqu      xmm0, [rdi + 544]		; E_K(J_0): k_10
-    aesenc      xmm1, xmm0			; E_K(J_0): round 10
-    movdqu      xmm0, [rdi + 560]		; E_K(J_0): k_11
-    aesenc      xmm1, xmm0			; E_K(J_0): round 11
-    movdqu      xmm0, [rdi + 576]		; E_K(J_0): k_12
-    aesenc      xmm1, xmm0			; E_K(J_0): round 12
-    movdqu      xmm0, [rdi + 592]		; E_K(J_0): k_13
-    aesenc      xmm1, xmm0			; E_K(J_0): round 13
-    movdqu      xmm0, [rdi + 608]		; E_K(J_0): k_14
-    aesenclast  xmm1, xmm0			; E_K(J_0): last round
-    movdqu      [rsp], xmm1			; E_K(J_0), put aside
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter, last word first
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; the next counter
+    movdqu      xmm1, [rdi + 384]                   ; E_K(J_0): k_0
+    pxor        xmm1, xmm14                         ; E_K(J_0): + k_0
+    movdqu      xmm0, [rdi + 400]                   ; E_K(J_0): k_1
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 1
+    movdqu      xmm0, [rdi + 416]                   ; E_K(J_0): k_2
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 2
+    movdqu      xmm0, [rdi + 432]                   ; E_K(J_0): k_3
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 3
+    movdqu      xmm0, [rdi + 448]                   ; E_K(J_0): k_4
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 4
+    movdqu      xmm0, [rdi + 464]                   ; E_K(J_0): k_5
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 5
+    movdqu      xmm0, [rdi + 480]                   ; E_K(J_0): k_6
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 6
+    movdqu      xmm0, [rdi + 496]                   ; E_K(J_0): k_7
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 7
+    movdqu      xmm0, [rdi + 512]                   ; E_K(J_0): k_8
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 8
+    movdqu      xmm0, [rdi + 528]                   ; E_K(J_0): k_9
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 9
+    movdqu      xmm0, [rdi + 544]                   ; E_K(J_0): k_10
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 10
+    movdqu      xmm0, [rdi + 560]                   ; E_K(J_0): k_11
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 11
+    movdqu      xmm0, [rdi + 576]                   ; E_K(J_0): k_12
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 12
+    movdqu      xmm0, [rdi + 592]                   ; E_K(J_0): k_13
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 13
+    movdqu      xmm0, [rdi + 608]                   ; E_K(J_0): k_14
+    aesenclast  xmm1, xmm0                          ; E_K(J_0): last round
+    movdqu      [rsp], xmm1                         ; E_K(J_0), put aside
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter, last word first
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; the next counter
     pxor        xmm15, xmm15
     mov         r11, r8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x80
     jb          .aad_tail
 .aad_groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    movdqu      xmm6, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    movdqu      xmm6, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi + 32]		; C3·H^6: T = A + C1
+    pxor        xmm7, [rdi + 32]                    ; C3·H^6: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 160]		; C3·H^6: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C3·H^6: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C3·H^6: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm0, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm0, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C4·H^5: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    movdqu      xmm3, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm3, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 64]		; C5·H^4: T = A + C1
+    pxor        xmm4, [rdi + 64]                    ; C5·H^4: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 192]		; C5·H^4: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C5·H^4: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C5·H^4: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^4: U0·U1
-    pxor        xmm6, xmm0			; C5·H^4: S += it
-    pxor        xmm7, xmm1			; C5·H^4: LO += it
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    movdqu      xmm0, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
+    pxor        xmm5, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm6, xmm0                          ; C5·H^4: S += it
+    pxor        xmm7, xmm1                          ; C5·H^4: LO += it
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    movdqu      xmm0, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C6·H^3: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    pxor        xmm6, xmm3			; C6·H^3: S += it
-    pxor        xmm7, xmm4			; C6·H^3: LO += it
-    pxor        xmm8, xmm5			; C6·H^3: HI += it
-    movdqu      xmm3, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm6, xmm3                          ; C6·H^3: S += it
+    pxor        xmm7, xmm4                          ; C6·H^3: LO += it
+    pxor        xmm8, xmm5                          ; C6·H^3: HI += it
+    movdqu      xmm3, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 96]		; C7·H^2: T = A + C1
+    pxor        xmm4, [rdi + 96]                    ; C7·H^2: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 224]		; C7·H^2: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C7·H^2: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C7·H^2: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C7·H^2: U0·U1
-    pxor        xmm6, xmm0			; C7·H^2: S += it
-    pxor        xmm7, xmm1			; C7·H^2: LO += it
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    movdqu      xmm0, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
+    pxor        xmm5, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm6, xmm0                          ; C7·H^2: S += it
+    pxor        xmm7, xmm1                          ; C7·H^2: LO += it
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    movdqu      xmm0, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]		; C8·H^1: T = A + C1
+    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]		; C8·H^1: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C8·H^1: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: U0·U1
-    pxor        xmm6, xmm3			; C8·H^1: S += it
-    pxor        xmm7, xmm4			; C8·H^1: LO += it
-    pxor        xmm8, xmm5			; C8·H^1: HI += it
-    movdqu      xmm3, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm6, xmm3                          ; C8·H^1: S += it
+    pxor        xmm7, xmm4                          ; C8·H^1: LO += it
+    pxor        xmm8, xmm5                          ; C8·H^1: HI += it
+    movdqu      xmm3, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 144]		; C2·H^7: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C2·H^7: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^7: U0·U1
-    pxor        xmm6, xmm0			; C2·H^7: S += it
-    pxor        xmm7, xmm1			; C2·H^7: LO += it
-    pxor        xmm8, xmm2			; C2·H^7: HI += it
-    movdqu      xmm0, [rcx]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    pxor        xmm0, xmm15			; C1·H^8: A = X + C
+    pxor        xmm5, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm6, xmm0                          ; C2·H^7: S += it
+    pxor        xmm7, xmm1                          ; C2·H^7: LO += it
+    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
+    movdqu      xmm0, [rcx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    pxor        xmm0, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi]			; C1·H^8: T = A + C1
+    pxor        xmm1, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: U0·U1
-    pxor        xmm6, xmm3			; C1·H^8: S += it
-    pxor        xmm7, xmm4			; C1·H^8: LO += it
-    pxor        xmm8, xmm5			; C1·H^8: HI += it
-    pxor        xmm6, xmm0			; C1·H^8: S += it
-    pxor        xmm7, xmm1			; C1·H^8: LO += it
-    pxor        xmm8, xmm2			; C1·H^8: HI += it
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, [rdi + 256]		; reduce: HI minus the key terms
+    pxor        xmm2, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm6, xmm3                          ; C1·H^8: S += it
+    pxor        xmm7, xmm4                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm5                          ; C1·H^8: HI += it
+    pxor        xmm6, xmm0                          ; C1·H^8: S += it
+    pxor        xmm7, xmm1                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
     movdqa      xmm15, xmm7
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm8			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         r11, 0x80
     cmp         r11, 0x80
     jae         .aad_group
@@ -2687,8 +2687,8 @@ gcm256_sse_winograd_clmul1_x8_seal:
     lea         rsi, [r11 + 15]
     and         rsi, -16
     lea         rdx, [rdi + 128]
-    sub         rdx, rsi			; H^m
-    movdqu      xmm0, [rdx + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdx, rsi                            ; H^m
+    movdqu      xmm0, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
     jae         .aad_first
     pxor        xmm5, xmm5
@@ -2696,37 +2696,37 @@ gcm256_sse_winograd_clmul1_x8_seal:
     pxor        xmm7, xmm7
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm5, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm5, xmm15			; C·H^m: A = X + C
+    movdqu      xmm5, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdx]			; C·H^m: T = A + C1
+    pxor        xmm6, [rdx]                         ; C·H^m: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdx + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pxor        xmm7, [rdx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm1, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm1, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdx]			; C·H^i: T = A + C1
+    pxor        xmm2, [rdx]                         ; C·H^i: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdx + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: U0·U1
-    pxor        xmm5, xmm1			; C·H^i: S += it
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pxor        xmm3, [rdx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .aad_block
@@ -2737,67 +2737,67 @@ gcm256_sse_winograd_clmul1_x8_seal:
     pxor        xmm4, xmm4
     cmp         r11, 0x08
     jb          .aad_under8
-    movq        xmm4, [rcx]			; bytes 0..7
-    movq        xmm2, [rcx + r11 - 8]		; the last 8 bytes
+    movq        xmm4, [rcx]                         ; bytes 0..7
+    movq        xmm2, [rcx + r11 - 8]               ; the last 8 bytes
     shl         r11, 0x03
     sub         r11, 0x78
-    neg         r11				; 8·(15 - r) bits
+    neg         r11                                 ; 8·(15 - r) bits
     movq        xmm1, r11
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         r11, 0x04
     jb          .aad_under4
-    movd        xmm4, [rcx]			; bytes 0..3
-    movd        xmm2, [rcx + r11 - 4]		; the last 4 bytes
+    movd        xmm4, [rcx]                         ; bytes 0..3
+    movd        xmm2, [rcx + r11 - 4]               ; the last 4 bytes
     shl         r11, 0x03
-    sub         r11, 0x20			; 8·(r - 4) bits
+    sub         r11, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, r11
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r10, r11
     shr         r10, 0x01
-    movzx       esi, byte [rcx]			; byte 0
+    movzx       esi, byte [rcx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rcx + r10]		; byte r >> 1
+    movzx       esi, byte [rcx + r10]               ; byte r >> 1
     movq        xmm1, rsi
     shl         r10, 0x03
     movq        xmm2, r10
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         r11, 0x01
-    movzx       ecx, byte [rcx + r11]		; byte r - 1
+    movzx       ecx, byte [rcx + r11]               ; byte r - 1
     movq        xmm3, rcx
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdx]			; C·H: T = A + C1
+    pxor        xmm1, [rdx]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm4
-    pxor        xmm2, [rdx + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm4			; C·H: S += it
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
+    pxor        xmm2, [rdx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .aad_reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm0			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .aad_done:
     mov         rsi, r12
     cmp         r12, 0x00
@@ -2806,480 +2806,480 @@ gcm256_sse_winograd_clmul1_x8_seal:
     jb          .rest
 .first:
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm8, xmm0			; AES: + k_0
-    pxor        xmm9, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm8, xmm0			; AES: round 1
-    aesenc      xmm9, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
-    aesenc      xmm6, xmm0			; AES: round 2
-    aesenc      xmm7, xmm0			; AES: round 2
-    aesenc      xmm8, xmm0			; AES: round 2
-    aesenc      xmm9, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
-    aesenc      xmm6, xmm0			; AES: round 3
-    aesenc      xmm7, xmm0			; AES: round 3
-    aesenc      xmm8, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    aesenc      xmm6, xmm0			; AES: round 4
-    aesenc      xmm7, xmm0			; AES: round 4
-    aesenc      xmm8, xmm0			; AES: round 4
-    aesenc      xmm9, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
-    aesenc      xmm8, xmm0			; AES: round 5
-    aesenc      xmm9, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm8, xmm0			; AES: round 6
-    aesenc      xmm9, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    aesenc      xmm6, xmm0			; AES: round 7
-    aesenc      xmm7, xmm0			; AES: round 7
-    aesenc      xmm8, xmm0			; AES: round 7
-    aesenc      xmm9, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    aesenc      xmm6, xmm0			; AES: round 8
-    aesenc      xmm7, xmm0			; AES: round 8
-    aesenc      xmm8, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
-    aesenc      xmm6, xmm0			; AES: round 9
-    aesenc      xmm7, xmm0			; AES: round 9
-    aesenc      xmm8, xmm0			; AES: round 9
-    aesenc      xmm9, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    aesenc      xmm6, xmm0			; AES: round 10
-    aesenc      xmm7, xmm0			; AES: round 10
-    aesenc      xmm8, xmm0			; AES: round 10
-    aesenc      xmm9, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    aesenc      xmm5, xmm0			; AES: round 11
-    aesenc      xmm6, xmm0			; AES: round 11
-    aesenc      xmm7, xmm0			; AES: round 11
-    aesenc      xmm8, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    aesenc      xmm6, xmm0			; AES: round 12
-    aesenc      xmm7, xmm0			; AES: round 12
-    aesenc      xmm8, xmm0			; AES: round 12
-    aesenc      xmm9, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    aesenc      xmm6, xmm0			; AES: round 13
-    aesenc      xmm7, xmm0			; AES: round 13
-    aesenc      xmm8, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm8, xmm0                          ; AES: + k_0
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm8, xmm0                          ; AES: round 1
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    aesenc      xmm6, xmm0                          ; AES: round 2
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    aesenc      xmm8, xmm0                          ; AES: round 2
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    aesenc      xmm8, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    aesenc      xmm7, xmm0                          ; AES: round 4
+    aesenc      xmm8, xmm0                          ; AES: round 4
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
+    aesenc      xmm8, xmm0                          ; AES: round 5
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm8, xmm0                          ; AES: round 6
+    aesenc      xmm9, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    aesenc      xmm8, xmm0                          ; AES: round 7
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    aesenc      xmm8, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    aesenc      xmm8, xmm0                          ; AES: round 9
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    aesenc      xmm6, xmm0                          ; AES: round 10
+    aesenc      xmm7, xmm0                          ; AES: round 10
+    aesenc      xmm8, xmm0                          ; AES: round 10
+    aesenc      xmm9, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    aesenc      xmm8, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    aesenc      xmm6, xmm0                          ; AES: round 12
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    aesenc      xmm8, xmm0                          ; AES: round 12
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    aesenc      xmm6, xmm0                          ; AES: round 13
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    aesenc      xmm8, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [r9]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [rbp], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
     movdqu      xmm1, [r9 + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm3		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm3                    ; AES: written
     movdqu      xmm1, [r9 + 32]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm4		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm4                    ; AES: written
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm5		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm5                    ; AES: written
     movdqu      xmm1, [r9 + 64]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm6, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 64], xmm6		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 64], xmm6                    ; AES: written
     movdqu      xmm1, [r9 + 80]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 80], xmm7		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 80], xmm7                    ; AES: written
     movdqu      xmm1, [r9 + 96]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm8, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 96], xmm8		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm8, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 96], xmm8                    ; AES: written
     movdqu      xmm1, [r9 + 112]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 112], xmm9		; AES: written
-    add         r9, 0x80			; next group
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 112], xmm9                   ; AES: written
+    add         r9, 0x80                            ; next group
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 256
     jb          .rest
 .group:
     movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm8, xmm14
-    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm8, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm8, xmm0			; AES: + k_0
-    pxor        xmm9, xmm0			; AES: + k_0
-    pxor        xmm10, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    movdqu      xmm12, [rbp + 32]		; C3·H^6: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm8, xmm0			; AES: round 1
-    pshufb      xmm12, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
-    aesenc      xmm9, xmm0			; AES: round 1
-    aesenc      xmm10, xmm0			; AES: round 1
-    movdqu      xmm2, [rbp + 48]		; C4·H^5: C, bytes as in memory
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
+    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm8, xmm0                          ; AES: + k_0
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    pxor        xmm10, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    movdqu      xmm12, [rbp + 32]                   ; C3·H^6: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm8, xmm0                          ; AES: round 1
+    pshufb      xmm12, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    aesenc      xmm10, xmm0                         ; AES: round 1
+    movdqu      xmm2, [rbp + 48]                    ; C4·H^5: C, bytes as in memory
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
     movdqa      xmm11, xmm12
-    pclmulqdq   xmm11, xmm12, 0x10		; C3·H^6: A0·A1
-    aesenc      xmm5, xmm0			; AES: round 2
-    aesenc      xmm6, xmm0			; AES: round 2
+    pclmulqdq   xmm11, xmm12, 0x10                  ; C3·H^6: A0·A1
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    aesenc      xmm6, xmm0                          ; AES: round 2
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C4·H^5: A0·A1
-    aesenc      xmm7, xmm0			; AES: round 2
-    aesenc      xmm8, xmm0			; AES: round 2
-    pxor        xmm11, xmm1			; C5·H^4: S += it
-    aesenc      xmm9, xmm0			; AES: round 2
-    aesenc      xmm10, xmm0			; AES: round 2
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C4·H^5: A0·A1
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    aesenc      xmm8, xmm0                          ; AES: round 2
+    pxor        xmm11, xmm1                         ; C5·H^4: S += it
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    aesenc      xmm10, xmm0                         ; AES: round 2
     movdqa      xmm13, xmm12
-    pxor        xmm13, [rdi + 32]		; C3·H^6: T = A + C1
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm3, xmm0			; AES: round 3
-    pclmulqdq   xmm13, xmm13, 0x10		; C3·H^6: T0·T1
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
+    pxor        xmm13, [rdi + 32]                   ; C3·H^6: T = A + C1
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    pclmulqdq   xmm13, xmm13, 0x10                  ; C3·H^6: T0·T1
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
-    aesenc      xmm6, xmm0			; AES: round 3
-    aesenc      xmm7, xmm0			; AES: round 3
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    aesenc      xmm8, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    pxor        xmm13, xmm1			; C5·H^4: LO += it
-    aesenc      xmm10, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    pxor        xmm12, [rdi + 160]		; C3·H^6: U = A + C2
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    pclmulqdq   xmm12, xmm12, 0x10		; C3·H^6: U0·U1
-    aesenc      xmm5, xmm0			; AES: round 4
-    aesenc      xmm6, xmm0			; AES: round 4
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    aesenc      xmm7, xmm0			; AES: round 4
-    aesenc      xmm8, xmm0			; AES: round 4
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    aesenc      xmm9, xmm0			; AES: round 4
-    aesenc      xmm10, xmm0			; AES: round 4
-    pxor        xmm12, xmm2			; C5·H^4: HI += it
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm3, xmm0			; AES: round 5
-    movdqu      xmm2, [rbp + 64]		; C5·H^4: C, bytes as in memory
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    aesenc      xmm8, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    pxor        xmm13, xmm1                         ; C5·H^4: LO += it
+    aesenc      xmm10, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    pxor        xmm12, [rdi + 160]                  ; C3·H^6: U = A + C2
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    pclmulqdq   xmm12, xmm12, 0x10                  ; C3·H^6: U0·U1
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    aesenc      xmm7, xmm0                          ; AES: round 4
+    aesenc      xmm8, xmm0                          ; AES: round 4
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    aesenc      xmm10, xmm0                         ; AES: round 4
+    pxor        xmm12, xmm2                         ; C5·H^4: HI += it
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm2, [rbp + 64]                    ; C5·H^4: C, bytes as in memory
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C5·H^4: A0·A1
-    aesenc      xmm8, xmm0			; AES: round 5
-    aesenc      xmm9, xmm0			; AES: round 5
-    pxor        xmm11, xmm1			; C6·H^3: S += it
-    aesenc      xmm10, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C5·H^4: A0·A1
+    aesenc      xmm8, xmm0                          ; AES: round 5
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    pxor        xmm11, xmm1                         ; C6·H^3: S += it
+    aesenc      xmm10, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 64]		; C5·H^4: T = A + C1
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    pclmulqdq   xmm1, xmm1, 0x10		; C5·H^4: T0·T1
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    pxor        xmm13, xmm1			; C6·H^3: LO += it
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm8, xmm0			; AES: round 6
-    pxor        xmm2, [rdi + 192]		; C5·H^4: U = A + C2
-    aesenc      xmm9, xmm0			; AES: round 6
-    pclmulqdq   xmm2, xmm2, 0x10		; C5·H^4: U0·U1
-    aesenc      xmm10, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    pxor        xmm12, xmm2			; C6·H^3: HI += it
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    movdqu      xmm2, [rbp + 80]		; C6·H^3: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 7
-    aesenc      xmm6, xmm0			; AES: round 7
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    aesenc      xmm7, xmm0			; AES: round 7
-    aesenc      xmm8, xmm0			; AES: round 7
+    pxor        xmm1, [rdi + 64]                    ; C5·H^4: T = A + C1
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^4: T0·T1
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    pxor        xmm13, xmm1                         ; C6·H^3: LO += it
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm8, xmm0                          ; AES: round 6
+    pxor        xmm2, [rdi + 192]                   ; C5·H^4: U = A + C2
+    aesenc      xmm9, xmm0                          ; AES: round 6
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^4: U0·U1
+    aesenc      xmm10, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    pxor        xmm12, xmm2                         ; C6·H^3: HI += it
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    movdqu      xmm2, [rbp + 80]                    ; C6·H^3: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    aesenc      xmm8, xmm0                          ; AES: round 7
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C6·H^3: A0·A1
-    aesenc      xmm9, xmm0			; AES: round 7
-    aesenc      xmm10, xmm0			; AES: round 7
-    pxor        xmm11, xmm1			; C7·H^2: S += it
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm3, xmm0			; AES: round 8
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C6·H^3: A0·A1
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    aesenc      xmm10, xmm0                         ; AES: round 7
+    pxor        xmm11, xmm1                         ; C7·H^2: S += it
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm3, xmm0                          ; AES: round 8
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 8
-    aesenc      xmm7, xmm0			; AES: round 8
-    pxor        xmm13, xmm1			; C7·H^2: LO += it
-    aesenc      xmm8, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    aesenc      xmm10, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    pxor        xmm12, xmm2			; C7·H^2: HI += it
-    aesenc      xmm5, xmm0			; AES: round 9
-    aesenc      xmm6, xmm0			; AES: round 9
-    movdqu      xmm1, [rbp + 96]		; C7·H^2: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 9
-    aesenc      xmm8, xmm0			; AES: round 9
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    aesenc      xmm9, xmm0			; AES: round 9
-    aesenc      xmm10, xmm0			; AES: round 9
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    pxor        xmm13, xmm1                         ; C7·H^2: LO += it
+    aesenc      xmm8, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    aesenc      xmm10, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    pxor        xmm12, xmm2                         ; C7·H^2: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    movdqu      xmm1, [rbp + 96]                    ; C7·H^2: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    aesenc      xmm8, xmm0                          ; AES: round 9
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    aesenc      xmm10, xmm0                         ; AES: round 9
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm1, 0x10		; C7·H^2: A0·A1
-    movdqu      xmm2, [rdi + 544]		; AES: k_10
-    aesenc      xmm3, xmm2			; AES: round 10
-    pxor        xmm11, xmm0			; C8·H^1: S += it
-    aesenc      xmm4, xmm2			; AES: round 10
-    aesenc      xmm5, xmm2			; AES: round 10
+    pclmulqdq   xmm0, xmm1, 0x10                    ; C7·H^2: A0·A1
+    movdqu      xmm2, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm3, xmm2                          ; AES: round 10
+    pxor        xmm11, xmm0                         ; C8·H^1: S += it
+    aesenc      xmm4, xmm2                          ; AES: round 10
+    aesenc      xmm5, xmm2                          ; AES: round 10
     movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi + 96]		; C7·H^2: T = A + C1
-    aesenc      xmm6, xmm2			; AES: round 10
-    aesenc      xmm7, xmm2			; AES: round 10
-    pclmulqdq   xmm0, xmm0, 0x10		; C7·H^2: T0·T1
-    aesenc      xmm8, xmm2			; AES: round 10
-    aesenc      xmm9, xmm2			; AES: round 10
-    pxor        xmm13, xmm0			; C8·H^1: LO += it
-    aesenc      xmm10, xmm2			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    pxor        xmm1, [rdi + 224]		; C7·H^2: U = A + C2
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    pclmulqdq   xmm1, xmm1, 0x10		; C7·H^2: U0·U1
-    aesenc      xmm5, xmm0			; AES: round 11
-    pxor        xmm12, xmm1			; C8·H^1: HI += it
-    aesenc      xmm6, xmm0			; AES: round 11
-    aesenc      xmm7, xmm0			; AES: round 11
-    movdqu      xmm1, [rbp + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm8, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    aesenc      xmm10, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
+    pxor        xmm0, [rdi + 96]                    ; C7·H^2: T = A + C1
+    aesenc      xmm6, xmm2                          ; AES: round 10
+    aesenc      xmm7, xmm2                          ; AES: round 10
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C7·H^2: T0·T1
+    aesenc      xmm8, xmm2                          ; AES: round 10
+    aesenc      xmm9, xmm2                          ; AES: round 10
+    pxor        xmm13, xmm0                         ; C8·H^1: LO += it
+    aesenc      xmm10, xmm2                         ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    pxor        xmm1, [rdi + 224]                   ; C7·H^2: U = A + C2
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^2: U0·U1
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    pxor        xmm12, xmm1                         ; C8·H^1: HI += it
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    movdqu      xmm1, [rbp + 112]                   ; C8·H^1: C, bytes as in memory
+    aesenc      xmm8, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    aesenc      xmm10, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C8·H^1: A0·A1
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    pxor        xmm11, xmm2			; C2·H^7: S += it
-    aesenc      xmm5, xmm0			; AES: round 12
-    aesenc      xmm6, xmm0			; AES: round 12
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C8·H^1: A0·A1
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    pxor        xmm11, xmm2                         ; C2·H^7: S += it
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    aesenc      xmm6, xmm0                          ; AES: round 12
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 112]		; C8·H^1: T = A + C1
-    aesenc      xmm7, xmm0			; AES: round 12
-    aesenc      xmm8, xmm0			; AES: round 12
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: T0·T1
-    aesenc      xmm9, xmm0			; AES: round 12
-    aesenc      xmm10, xmm0			; AES: round 12
-    pxor        xmm13, xmm2			; C2·H^7: LO += it
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm3, xmm0			; AES: round 13
-    pxor        xmm1, [rdi + 240]		; C8·H^1: U = A + C2
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: U0·U1
-    aesenc      xmm6, xmm0			; AES: round 13
-    aesenc      xmm7, xmm0			; AES: round 13
-    pxor        xmm12, xmm1			; C2·H^7: HI += it
-    aesenc      xmm8, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    movdqu      xmm1, [rbp]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm10, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
+    pxor        xmm2, [rdi + 112]                   ; C8·H^1: T = A + C1
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    aesenc      xmm8, xmm0                          ; AES: round 12
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: T0·T1
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    aesenc      xmm10, xmm0                         ; AES: round 12
+    pxor        xmm13, xmm2                         ; C2·H^7: LO += it
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    pxor        xmm1, [rdi + 240]                   ; C8·H^1: U = A + C2
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: U0·U1
+    aesenc      xmm6, xmm0                          ; AES: round 13
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    pxor        xmm12, xmm1                         ; C2·H^7: HI += it
+    aesenc      xmm8, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    movdqu      xmm1, [rbp]                         ; C1·H^8: C, bytes as in memory
+    aesenc      xmm10, xmm0                         ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
-    movdqu      [rbp + 128], xmm3		; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
+    movdqu      [rbp + 128], xmm3                   ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    movdqu      xmm3, [rbp + 16]		; C2·H^7: C, bytes as in memory
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 144], xmm4		; AES: written
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    movdqu      xmm3, [rbp + 16]                    ; C2·H^7: C, bytes as in memory
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 144], xmm4                   ; AES: written
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, xmm3, 0x10		; C2·H^7: A0·A1
-    movdqu      [rbp + 160], xmm5		; AES: written
+    pclmulqdq   xmm2, xmm3, 0x10                    ; C2·H^7: A0·A1
+    movdqu      [rbp + 160], xmm5                   ; AES: written
     movdqu      xmm4, [r9 + 48]
-    pxor        xmm4, xmm0			; AES: k_Nr + text
-    pxor        xmm11, xmm2			; C1·H^8: S += it
-    aesenclast  xmm6, xmm4			; AES: last round: the other text
-    movdqu      [rbp + 176], xmm6		; AES: written
+    pxor        xmm4, xmm0                          ; AES: k_Nr + text
+    pxor        xmm11, xmm2                         ; C1·H^8: S += it
+    aesenclast  xmm6, xmm4                          ; AES: last round: the other text
+    movdqu      [rbp + 176], xmm6                   ; AES: written
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqu      xmm2, [r9 + 64]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm2			; AES: last round: the other text
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: T0·T1
-    movdqu      [rbp + 192], xmm7		; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm2                          ; AES: last round: the other text
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
+    movdqu      [rbp + 192], xmm7                   ; AES: written
     movdqu      xmm2, [r9 + 80]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pxor        xmm13, xmm4			; C1·H^8: LO += it
-    aesenclast  xmm8, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 208], xmm8		; AES: written
-    pxor        xmm3, [rdi + 144]		; C2·H^7: U = A + C2
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pxor        xmm13, xmm4                         ; C1·H^8: LO += it
+    aesenclast  xmm8, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 208], xmm8                   ; AES: written
+    pxor        xmm3, [rdi + 144]                   ; C2·H^7: U = A + C2
     movdqu      xmm2, [r9 + 96]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pclmulqdq   xmm3, xmm3, 0x10		; C2·H^7: U0·U1
-    aesenclast  xmm9, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 224], xmm9		; AES: written
-    pxor        xmm12, xmm3			; C1·H^8: HI += it
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: U0·U1
+    aesenclast  xmm9, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 224], xmm9                   ; AES: written
+    pxor        xmm12, xmm3                         ; C1·H^8: HI += it
     movdqu      xmm2, [r9 + 112]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm10, xmm2			; AES: last round: the other text
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm2                         ; AES: last round: the other text
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, xmm1, 0x10		; C1·H^8: A0·A1
-    movdqu      [rbp + 240], xmm10		; AES: written
-    pxor        xmm11, xmm0			; C1·H^8: S += it
+    pclmulqdq   xmm0, xmm1, 0x10                    ; C1·H^8: A0·A1
+    movdqu      [rbp + 240], xmm10                  ; AES: written
+    pxor        xmm11, xmm0                         ; C1·H^8: S += it
     movdqa      xmm0, xmm1
-    pxor        xmm0, [rdi]			; C1·H^8: T = A + C1
-    pclmulqdq   xmm0, xmm0, 0x10		; C1·H^8: T0·T1
-    pxor        xmm13, xmm0			; C1·H^8: LO += it
-    pxor        xmm1, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    pxor        xmm12, xmm1			; C1·H^8: HI += it
-    pxor        xmm13, xmm11			; reduce: LO += S
-    pxor        xmm12, xmm11			; reduce: HI += S
-    pxor        xmm12, [rdi + 256]		; reduce: HI minus the key terms
-    pshufd      xmm0, xmm13, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm12			; reduce: + HI
-    pclmulqdq   xmm13, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pxor        xmm13, xmm0			; reduce: RES = fold(LO) + HI
-    movdqa      xmm15, xmm13			; reduce
-    add         r9, 0x80			; next group
+    pxor        xmm0, [rdi]                         ; C1·H^8: T = A + C1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: T0·T1
+    pxor        xmm13, xmm0                         ; C1·H^8: LO += it
+    pxor        xmm1, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm12, xmm1                         ; C1·H^8: HI += it
+    pxor        xmm13, xmm11                        ; reduce: LO += S
+    pxor        xmm12, xmm11                        ; reduce: HI += S
+    pxor        xmm12, [rdi + 256]                  ; reduce: HI minus the key terms
+    pshufd      xmm0, xmm13, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm12                         ; reduce: + HI
+    pclmulqdq   xmm13, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pxor        xmm13, xmm0                         ; reduce: RES = fold(LO) + HI
+    movdqa      xmm15, xmm13                        ; reduce
+    add         r9, 0x80                            ; next group
     add         rbp, 0x80
     sub         rsi, 0x80
     cmp         rsi, 256
@@ -3294,110 +3294,110 @@ gcm256_sse_winograd_clmul1_x8_seal:
     sub         rsi, 0x80
 .fewer:
     pxor        xmm0, xmm0
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
     cmp         rsi, 0x40
     jb          .under_4
     movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    movdqu      xmm1, [rdi + 384]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    pxor        xmm5, xmm1			; AES: + k_0
-    pxor        xmm6, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 400]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    aesenc      xmm5, xmm1			; AES: round 1
-    aesenc      xmm6, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 416]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    aesenc      xmm5, xmm1			; AES: round 2
-    aesenc      xmm6, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 432]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    aesenc      xmm5, xmm1			; AES: round 3
-    aesenc      xmm6, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 448]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    aesenc      xmm5, xmm1			; AES: round 4
-    aesenc      xmm6, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 464]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    aesenc      xmm5, xmm1			; AES: round 5
-    aesenc      xmm6, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 480]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    aesenc      xmm5, xmm1			; AES: round 6
-    aesenc      xmm6, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 496]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    aesenc      xmm5, xmm1			; AES: round 7
-    aesenc      xmm6, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 512]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    aesenc      xmm5, xmm1			; AES: round 8
-    aesenc      xmm6, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 528]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    aesenc      xmm5, xmm1			; AES: round 9
-    aesenc      xmm6, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 544]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    aesenc      xmm5, xmm1			; AES: round 10
-    aesenc      xmm6, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 560]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    aesenc      xmm5, xmm1			; AES: round 11
-    aesenc      xmm6, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 576]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    aesenc      xmm5, xmm1			; AES: round 12
-    aesenc      xmm6, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 592]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    aesenc      xmm5, xmm1			; AES: round 13
-    aesenc      xmm6, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    pxor        xmm5, xmm1                          ; AES: + k_0
+    pxor        xmm6, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    aesenc      xmm5, xmm1                          ; AES: round 1
+    aesenc      xmm6, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    aesenc      xmm5, xmm1                          ; AES: round 2
+    aesenc      xmm6, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    aesenc      xmm5, xmm1                          ; AES: round 3
+    aesenc      xmm6, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    aesenc      xmm5, xmm1                          ; AES: round 4
+    aesenc      xmm6, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    aesenc      xmm5, xmm1                          ; AES: round 5
+    aesenc      xmm6, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    aesenc      xmm5, xmm1                          ; AES: round 6
+    aesenc      xmm6, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    aesenc      xmm5, xmm1                          ; AES: round 7
+    aesenc      xmm6, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    aesenc      xmm5, xmm1                          ; AES: round 8
+    aesenc      xmm6, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    aesenc      xmm5, xmm1                          ; AES: round 9
+    aesenc      xmm6, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    aesenc      xmm5, xmm1                          ; AES: round 10
+    aesenc      xmm6, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    aesenc      xmm5, xmm1                          ; AES: round 11
+    aesenc      xmm6, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    aesenc      xmm5, xmm1                          ; AES: round 12
+    aesenc      xmm6, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    aesenc      xmm5, xmm1                          ; AES: round 13
+    aesenc      xmm6, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm4		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm4                    ; AES: written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm5		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm5                    ; AES: written
     movdqu      xmm2, [r9 + 48]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm6		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm6                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         rsi, 0x40
@@ -3405,62 +3405,62 @@ gcm256_sse_winograd_clmul1_x8_seal:
     cmp         rsi, 0x20
     jb          .under_2
     movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    movdqu      xmm1, [rdi + 384]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    pxor        xmm4, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 400]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    aesenc      xmm4, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 416]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    aesenc      xmm4, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 432]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    aesenc      xmm4, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 448]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    aesenc      xmm4, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 464]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    aesenc      xmm4, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 480]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    aesenc      xmm4, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 496]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    aesenc      xmm4, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 512]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    aesenc      xmm4, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 528]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    aesenc      xmm4, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 544]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    aesenc      xmm4, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 560]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    aesenc      xmm4, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 576]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    aesenc      xmm4, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 592]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    aesenc      xmm4, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    pxor        xmm4, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    aesenc      xmm4, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    aesenc      xmm4, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    aesenc      xmm4, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    aesenc      xmm4, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    aesenc      xmm4, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    aesenc      xmm4, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    aesenc      xmm4, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    aesenc      xmm4, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    aesenc      xmm4, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    aesenc      xmm4, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    aesenc      xmm4, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    aesenc      xmm4, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    aesenc      xmm4, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm4, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm4		; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm4                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         rsi, 0x20
@@ -3468,320 +3468,320 @@ gcm256_sse_winograd_clmul1_x8_seal:
     cmp         rsi, 0x10
     jb          .under_1
     movdqa      xmm3, xmm14
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    movdqu      xmm1, [rdi + 384]		; AES: k_0
-    pxor        xmm3, xmm1			; AES: + k_0
-    movdqu      xmm1, [rdi + 400]		; AES: k_1
-    aesenc      xmm3, xmm1			; AES: round 1
-    movdqu      xmm1, [rdi + 416]		; AES: k_2
-    aesenc      xmm3, xmm1			; AES: round 2
-    movdqu      xmm1, [rdi + 432]		; AES: k_3
-    aesenc      xmm3, xmm1			; AES: round 3
-    movdqu      xmm1, [rdi + 448]		; AES: k_4
-    aesenc      xmm3, xmm1			; AES: round 4
-    movdqu      xmm1, [rdi + 464]		; AES: k_5
-    aesenc      xmm3, xmm1			; AES: round 5
-    movdqu      xmm1, [rdi + 480]		; AES: k_6
-    aesenc      xmm3, xmm1			; AES: round 6
-    movdqu      xmm1, [rdi + 496]		; AES: k_7
-    aesenc      xmm3, xmm1			; AES: round 7
-    movdqu      xmm1, [rdi + 512]		; AES: k_8
-    aesenc      xmm3, xmm1			; AES: round 8
-    movdqu      xmm1, [rdi + 528]		; AES: k_9
-    aesenc      xmm3, xmm1			; AES: round 9
-    movdqu      xmm1, [rdi + 544]		; AES: k_10
-    aesenc      xmm3, xmm1			; AES: round 10
-    movdqu      xmm1, [rdi + 560]		; AES: k_11
-    aesenc      xmm3, xmm1			; AES: round 11
-    movdqu      xmm1, [rdi + 576]		; AES: k_12
-    aesenc      xmm3, xmm1			; AES: round 12
-    movdqu      xmm1, [rdi + 592]		; AES: k_13
-    aesenc      xmm3, xmm1			; AES: round 13
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    movdqu      xmm1, [rdi + 384]                   ; AES: k_0
+    pxor        xmm3, xmm1                          ; AES: + k_0
+    movdqu      xmm1, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm3, xmm1                          ; AES: round 1
+    movdqu      xmm1, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm3, xmm1                          ; AES: round 2
+    movdqu      xmm1, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm3, xmm1                          ; AES: round 3
+    movdqu      xmm1, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm3, xmm1                          ; AES: round 4
+    movdqu      xmm1, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm3, xmm1                          ; AES: round 5
+    movdqu      xmm1, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm3, xmm1                          ; AES: round 6
+    movdqu      xmm1, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm3, xmm1                          ; AES: round 7
+    movdqu      xmm1, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm3, xmm1                          ; AES: round 8
+    movdqu      xmm1, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm3, xmm1                          ; AES: round 9
+    movdqu      xmm1, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm3, xmm1                          ; AES: round 10
+    movdqu      xmm1, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm3, xmm1                          ; AES: round 11
+    movdqu      xmm1, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm3, xmm1                          ; AES: round 12
+    movdqu      xmm1, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm3, xmm1                          ; AES: round 13
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
     movdqu      xmm2, [r9]
-    pxor        xmm2, xmm1			; AES: k_Nr + text
-    aesenclast  xmm3, xmm2			; AES: last round: the other text
-    movdqu      [rbp], xmm3			; AES: written
+    pxor        xmm2, xmm1                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp], xmm3                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         rsi, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm14, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm14, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm14, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm14, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm14, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm14, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm14, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm14, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm14, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm14, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm14, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm14, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm14, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm14, xmm0			; AES: round 13
-    pxor        xmm0, xmm0			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm14, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm14, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm14, xmm0                         ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm14, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm14, xmm0                         ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm14, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm14, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm14, xmm0                         ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm14, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm14, xmm0                         ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm14, xmm0                         ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm14, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm14, xmm0                         ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm14, xmm0                         ; AES: round 13
+    pxor        xmm0, xmm0                          ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x08
-    jb          .under8				; AES
-    movq        xmm0, [r9]			; AES: bytes 0..7
-    movq        xmm2, [r9 + rsi - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm0, [r9]                          ; AES: bytes 0..7
+    movq        xmm2, [r9 + rsi - 8]                ; AES: the last 8 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm1, rcx			; AES
-    psrlq       xmm2, xmm1			; AES: 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rcx                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
-    jb          .under4				; AES
-    movd        xmm0, [r9]			; AES: bytes 0..3
-    movd        xmm2, [r9 + rsi - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm0, [r9]                          ; AES: bytes 0..3
+    movd        xmm2, [r9 + rsi - 4]                ; AES: the last 4 bytes
     mov         rcx, rsi
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm1, rcx			; AES
-    psllq       xmm2, xmm1			; AES: into place
-    por         xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rcx                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, rsi
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm0, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm1, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm2, rdx			; AES
-    psllq       xmm1, xmm2			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm0, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm1, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm2, rdx                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
     mov         rcx, rsi
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm3, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm0, xmm1			; AES
-    por         xmm0, xmm3			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm3, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm14, xmm1			; AES: last round: the other text
-    movq        xmm0, rsi			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm0, xmm1			; AES: r in every byte
-    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm0, xmm14			; AES: zero-padded
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm1                         ; AES: last round: the other text
+    movq        xmm0, rsi                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm14                         ; AES: zero-padded
     mov         rcx, rsi
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [rbp], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, rsi
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [rbp], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, rsi
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rbp], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         rsi, 0x01			; AES
+    and         rsi, 0x01                           ; AES
     cmp         rsi, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rbp], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x80
     jb          .tail
-    movdqu      xmm7, [r10 + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    movdqu      xmm7, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm8, xmm7
-    pxor        xmm8, [rdi + 32]		; C3·H^6: T = A + C1
+    pxor        xmm8, [rdi + 32]                    ; C3·H^6: T = A + C1
     movdqa      xmm9, xmm7
-    pxor        xmm9, [rdi + 160]		; C3·H^6: U = A + C2
-    pclmulqdq   xmm7, xmm7, 0x10		; C3·H^6: A0·A1
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: T0·T1
-    pclmulqdq   xmm9, xmm9, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm1, [r10 + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    pxor        xmm9, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm1, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 48]		; C4·H^5: T = A + C1
+    pxor        xmm2, [rdi + 48]                    ; C4·H^5: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 176]		; C4·H^5: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C4·H^5: U0·U1
-    movdqu      xmm4, [r10 + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
+    pxor        xmm3, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm4, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
     movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 64]		; C5·H^4: T = A + C1
+    pxor        xmm5, [rdi + 64]                    ; C5·H^4: T = A + C1
     movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 192]		; C5·H^4: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C5·H^4: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^4: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; C5·H^4: U0·U1
-    pxor        xmm7, xmm1			; C5·H^4: S += it
-    pxor        xmm8, xmm2			; C5·H^4: LO += it
-    pxor        xmm9, xmm3			; C5·H^4: HI += it
-    movdqu      xmm1, [r10 + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
+    pxor        xmm6, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm7, xmm1                          ; C5·H^4: S += it
+    pxor        xmm8, xmm2                          ; C5·H^4: LO += it
+    pxor        xmm9, xmm3                          ; C5·H^4: HI += it
+    movdqu      xmm1, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 80]		; C6·H^3: T = A + C1
+    pxor        xmm2, [rdi + 80]                    ; C6·H^3: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 208]		; C6·H^3: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C6·H^3: U0·U1
-    pxor        xmm7, xmm4			; C6·H^3: S += it
-    pxor        xmm8, xmm5			; C6·H^3: LO += it
-    pxor        xmm9, xmm6			; C6·H^3: HI += it
-    movdqu      xmm4, [r10 + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
+    pxor        xmm3, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm7, xmm4                          ; C6·H^3: S += it
+    pxor        xmm8, xmm5                          ; C6·H^3: LO += it
+    pxor        xmm9, xmm6                          ; C6·H^3: HI += it
+    movdqu      xmm4, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
     movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 96]		; C7·H^2: T = A + C1
+    pxor        xmm5, [rdi + 96]                    ; C7·H^2: T = A + C1
     movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 224]		; C7·H^2: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C7·H^2: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; C7·H^2: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; C7·H^2: U0·U1
-    pxor        xmm7, xmm1			; C7·H^2: S += it
-    pxor        xmm8, xmm2			; C7·H^2: LO += it
-    pxor        xmm9, xmm3			; C7·H^2: HI += it
-    movdqu      xmm1, [r10 + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
+    pxor        xmm6, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm7, xmm1                          ; C7·H^2: S += it
+    pxor        xmm8, xmm2                          ; C7·H^2: LO += it
+    pxor        xmm9, xmm3                          ; C7·H^2: HI += it
+    movdqu      xmm1, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 112]		; C8·H^1: T = A + C1
+    pxor        xmm2, [rdi + 112]                   ; C8·H^1: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 240]		; C8·H^1: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C8·H^1: U0·U1
-    pxor        xmm7, xmm4			; C8·H^1: S += it
-    pxor        xmm8, xmm5			; C8·H^1: LO += it
-    pxor        xmm9, xmm6			; C8·H^1: HI += it
-    movdqu      xmm4, [r10 + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm3, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm7, xmm4                          ; C8·H^1: S += it
+    pxor        xmm8, xmm5                          ; C8·H^1: LO += it
+    pxor        xmm9, xmm6                          ; C8·H^1: HI += it
+    movdqu      xmm4, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqa      xmm5, xmm4
-    pxor        xmm5, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm5, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqa      xmm6, xmm4
-    pxor        xmm6, [rdi + 144]		; C2·H^7: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^7: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; C2·H^7: U0·U1
-    pxor        xmm7, xmm1			; C2·H^7: S += it
-    pxor        xmm8, xmm2			; C2·H^7: LO += it
-    pxor        xmm9, xmm3			; C2·H^7: HI += it
-    movdqu      xmm1, [r10]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
+    pxor        xmm6, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm7, xmm1                          ; C2·H^7: S += it
+    pxor        xmm8, xmm2                          ; C2·H^7: LO += it
+    pxor        xmm9, xmm3                          ; C2·H^7: HI += it
+    movdqu      xmm1, [r10]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]			; C1·H^8: T = A + C1
+    pxor        xmm2, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C1·H^8: U0·U1
-    pxor        xmm7, xmm4			; C1·H^8: S += it
-    pxor        xmm8, xmm5			; C1·H^8: LO += it
-    pxor        xmm9, xmm6			; C1·H^8: HI += it
-    pxor        xmm7, xmm1			; C1·H^8: S += it
-    pxor        xmm8, xmm2			; C1·H^8: LO += it
-    pxor        xmm9, xmm3			; C1·H^8: HI += it
-    pxor        xmm8, xmm7			; reduce: LO += S
-    pxor        xmm9, xmm7			; reduce: HI += S
-    pxor        xmm9, [rdi + 256]		; reduce: HI minus the key terms
+    pxor        xmm3, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm7, xmm4                          ; C1·H^8: S += it
+    pxor        xmm8, xmm5                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm6                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm1                          ; C1·H^8: S += it
+    pxor        xmm8, xmm2                          ; C1·H^8: LO += it
+    pxor        xmm9, xmm3                          ; C1·H^8: HI += it
+    pxor        xmm8, xmm7                          ; reduce: LO += S
+    pxor        xmm9, xmm7                          ; reduce: HI += S
+    pxor        xmm9, [rdi + 256]                   ; reduce: HI minus the key terms
     movdqa      xmm15, xmm8
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm8, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm9			; reduce: + HI
-    pxor        xmm15, xmm1			; reduce: RES = fold(LO) + HI
-    add         r10, 0x80			; reduce
-    sub         r11, 0x80			; reduce
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm8, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm9                          ; reduce: + HI
+    pxor        xmm15, xmm1                         ; reduce: RES = fold(LO) + HI
+    add         r10, 0x80                           ; reduce
+    sub         r11, 0x80                           ; reduce
 .tail:
     cmp         r11, 0x00
-    je          .tag				; reduce
-    lea         rcx, [r11 + 15]			; reduce
-    and         rcx, -16			; reduce
-    lea         rdx, [rdi + 128]		; reduce
-    sub         rdx, rcx			; reduce: H^m
-    movdqu      xmm1, [rdx + 256]		; reduce: R_m: the key terms of H^m … H^1
+    je          .tag                                ; reduce
+    lea         rcx, [r11 + 15]                     ; reduce
+    and         rcx, -16                            ; reduce
+    lea         rdx, [rdi + 128]                    ; reduce
+    sub         rdx, rcx                            ; reduce: H^m
+    movdqu      xmm1, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
-    jae         .tail_first			; reduce
-    pxor        xmm5, xmm5			; reduce
-    pxor        xmm6, xmm6			; reduce
-    pxor        xmm7, xmm7			; reduce
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    jmp         .tail_rest			; reduce
+    jae         .tail_first                         ; reduce
+    pxor        xmm5, xmm5                          ; reduce
+    pxor        xmm6, xmm6                          ; reduce
+    pxor        xmm7, xmm7                          ; reduce
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .tail_rest                          ; reduce
 .tail_first:
-    movdqu      xmm5, [r10]			; C·H^m: C, bytes as in memory
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm5, xmm15			; C·H^m: A = X + C
+    movdqu      xmm5, [r10]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdx]			; C·H^m: T = A + C1
+    pxor        xmm6, [rdx]                         ; C·H^m: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdx + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pxor        xmm7, [rdx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm2, [r10]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm2, [r10]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdx]			; C·H^i: T = A + C1
+    pxor        xmm3, [rdx]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdx + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H^i: U0·U1
-    pxor        xmm5, xmm2			; C·H^i: S += it
-    pxor        xmm6, xmm3			; C·H^i: LO += it
-    pxor        xmm7, xmm4			; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         r10, 0x10			; the next blocks
+    pxor        xmm4, [rdx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm2                          ; C·H^i: S += it
+    pxor        xmm6, xmm3                          ; C·H^i: LO += it
+    pxor        xmm7, xmm4                          ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
     cmp         r11, 0x10
     jae         .tail_block
@@ -3789,65 +3789,65 @@ gcm256_sse_winograd_clmul1_x8_seal:
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm0, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm0, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdx]			; C·H: T = A + C1
+    pxor        xmm2, [rdx]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm0
-    pxor        xmm3, [rdx + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm0			; C·H: S += it
-    pxor        xmm6, xmm2			; C·H: LO += it
-    pxor        xmm7, xmm3			; C·H: HI += it
+    pxor        xmm3, [rdx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm0                          ; C·H: S += it
+    pxor        xmm6, xmm2                          ; C·H: LO += it
+    pxor        xmm7, xmm3                          ; C·H: HI += it
 .tail_reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm1			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm1                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .tag:
-    shl         r12, 0x03			; bits
+    shl         r12, 0x03                           ; bits
     movq        xmm1, r12
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm0, r8
-    punpcklqdq  xmm1, xmm0			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm1			; lengths: A = X + lengths
+    punpcklqdq  xmm1, xmm0                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm1                         ; lengths: A = X + lengths
     movdqa      xmm0, xmm15
-    pxor        xmm0, [rdi + 112]		; lengths: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; lengths: T = A + C1
     movdqa      xmm1, xmm15
-    pxor        xmm1, [rdi + 240]		; lengths: U = A + C2
-    pclmulqdq   xmm15, xmm15, 0x10		; lengths: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; lengths: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; lengths: U0·U1
-    pxor        xmm0, xmm15			; lengths: LO += S
-    pxor        xmm1, xmm15			; lengths: HI += S
-    pxor        xmm1, [rdi + 368]		; lengths: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; lengths: U = A + C2
+    pclmulqdq   xmm15, xmm15, 0x10                  ; lengths: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; lengths: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; lengths: U0·U1
+    pxor        xmm0, xmm15                         ; lengths: LO += S
+    pxor        xmm1, xmm15                         ; lengths: HI += S
+    pxor        xmm1, [rdi + 368]                   ; lengths: HI minus the key terms
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; lengths: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; lengths: (LO1, LO0)
-    pxor        xmm0, xmm1			; lengths: + HI
-    pxor        xmm2, xmm0			; lengths: RES = fold(LO) + HI
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm2, xmm0			; the tag
-    movdqu      [rax], xmm2			; tag
+    pclmulqdq   xmm2, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; lengths: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; lengths: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; lengths: + HI
+    pxor        xmm2, xmm0                          ; lengths: RES = fold(LO) + HI
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm2, xmm0                          ; the tag
+    movdqu      [rax], xmm2                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -3859,26 +3859,26 @@ global gcm256_sse_winograd_clmul1_x8_open:function (gcm256_sse_winograd_clmul1_x
 align 32
 gcm256_sse_winograd_clmul1_x8_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         r14, [rsp + 64]			; len, from the stack
-    mov         r13, [rsp + 72]			; out, from the stack
-    mov         rax, [rsp + 80]			; tag, from the stack
-    mov         r10, [rsp + 88]			; tag_len, from the stack
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         r14, [rsp + 64]                     ; len, from the stack
+    mov         r13, [rsp + 72]                     ; out, from the stack
+    mov         rax, [rsp + 80]                     ; tag, from the stack
+    mov         r10, [rsp + 88]                     ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
-    mov         r11, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
-    mov         r11, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r11, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, r11
     ja          .refused
     cmp         r10, 0x04
@@ -3887,16 +3887,16 @@ gcm256_sse_winograd_clmul1_x8_open:
     je          .tag_length
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm14, [rsi]			; IV, bytes 0..7
-    movd        xmm0, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm14, xmm0			; IV
-    por         xmm14, [rel gcm256_sse_winograd_clmul1_x8_first_number]	; IV || 1
+    movq        xmm14, [rsi]                        ; IV, bytes 0..7
+    movd        xmm0, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm14, xmm0                         ; IV
+    por         xmm14, [rel gcm256_sse_winograd_clmul1_x8_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     pxor        xmm14, xmm14
@@ -3904,257 +3904,257 @@ gcm256_sse_winograd_clmul1_x8_open:
     cmp         rbp, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm0, [rsi]			; C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C
-    pxor        xmm14, xmm0			; (X + C)·H
+    movdqu      xmm0, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C
+    pxor        xmm14, xmm0                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         rbp, 0x10
     cmp         rbp, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .iv_lengths
 .iv_short:
     pxor        xmm3, xmm3
     cmp         rbp, 0x08
     jb          .iv_under8
-    movq        xmm3, [rsi]			; bytes 0..7
-    movq        xmm1, [rsi + rbp - 8]		; the last 8 bytes
+    movq        xmm3, [rsi]                         ; bytes 0..7
+    movq        xmm1, [rsi + rbp - 8]               ; the last 8 bytes
     shl         rbp, 0x03
     sub         rbp, 0x78
-    neg         rbp				; 8·(15 - r) bits
+    neg         rbp                                 ; 8·(15 - r) bits
     movq        xmm0, rbp
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .iv_under4
-    movd        xmm3, [rsi]			; bytes 0..3
-    movd        xmm1, [rsi + rbp - 4]		; the last 4 bytes
+    movd        xmm3, [rsi]                         ; bytes 0..3
+    movd        xmm1, [rsi + rbp - 4]               ; the last 4 bytes
     shl         rbp, 0x03
-    sub         rbp, 0x20			; 8·(r - 4) bits
+    sub         rbp, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, rbp
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbx, rbp
     shr         rbx, 0x01
-    movzx       r11d, byte [rsi]		; byte 0
+    movzx       r11d, byte [rsi]                    ; byte 0
     movq        xmm3, r11
-    movzx       r11d, byte [rsi + rbx]		; byte r >> 1
+    movzx       r11d, byte [rsi + rbx]              ; byte r >> 1
     movq        xmm0, r11
     shl         rbx, 0x03
     movq        xmm1, rbx
-    psllq       xmm0, xmm1			; into place
+    psllq       xmm0, xmm1                          ; into place
     sub         rbp, 0x01
-    movzx       esi, byte [rsi + rbp]		; byte r - 1
+    movzx       esi, byte [rsi + rbp]               ; byte r - 1
     movq        xmm2, rsi
     shl         rbp, 0x03
     movq        xmm1, rbp
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     por         xmm3, xmm0
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm14, xmm3			; (X + C)·H
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm14, xmm3                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
 .iv_lengths:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm0, rdx
-    pxor        xmm14, xmm0			; (X + C)·H
+    pxor        xmm14, xmm0                         ; (X + C)·H
     movdqa      xmm0, xmm14
-    pxor        xmm0, [rdi + 112]		; (X + C)·H: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; (X + C)·H: T = A + C1
     movdqa      xmm1, xmm14
-    pxor        xmm1, [rdi + 240]		; (X + C)·H: U = A + C2
-    pclmulqdq   xmm14, xmm14, 0x10		; (X + C)·H: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; (X + C)·H: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; (X + C)·H: U0·U1
-    pxor        xmm0, xmm14			; (X + C)·H: LO += S
-    pxor        xmm1, xmm14			; (X + C)·H: HI += S
-    pxor        xmm1, [rdi + 368]		; (X + C)·H: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; (X + C)·H: U = A + C2
+    pclmulqdq   xmm14, xmm14, 0x10                  ; (X + C)·H: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; (X + C)·H: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; (X + C)·H: U0·U1
+    pxor        xmm0, xmm14                         ; (X + C)·H: LO += S
+    pxor        xmm1, xmm14                         ; (X + C)·H: HI += S
+    pxor        xmm1, [rdi + 368]                   ; (X + C)·H: HI minus the key terms
     movdqa      xmm14, xmm0
-    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; (X + C)·H: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (X + C)·H: (LO1, LO0)
-    pxor        xmm0, xmm1			; (X + C)·H: + HI
-    pxor        xmm14, xmm0			; (X + C)·H: RES = fold(LO) + HI
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; J_0
+    pclmulqdq   xmm14, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; (X + C)·H: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; (X + C)·H: + HI
+    pxor        xmm14, xmm0                         ; (X + C)·H: RES = fold(LO) + HI
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; J_0
 .iv_ready:
-    movdqu      xmm1, [rdi + 384]		; E_K(J_0): k_0
-    pxor        xmm1, xmm14			; E_K(J_0): + k_0
-    movdqu      xmm0, [rdi + 400]		; E_K(J_0): k_1
-    aesenc      xmm1, xmm0			; E_K(J_0): round 1
-    movdqu      xmm0, [rdi + 416]		; E_K(J_0): k_2
-    aesenc      xmm1, xmm0			; E_K(J_0): round 2
-    movdqu      xmm0, [rdi + 432]		; E_K(J_0): k_3
-    aesenc      xmm1, xmm0			; E_K(J_0): round 3
-    movdqu      xmm0, [rdi + 448]		; E_K(J_0): k_4
-    aesenc      xmm1, xmm0			; E_K(J_0): round 4
-    movdqu      xmm0, [rdi + 464]		; E_K(J_0): k_5
-    aesenc      xmm1, xmm0			; E_K(J_0): round 5
-    movdqu      xmm0, [rdi + 480]		; E_K(J_0): k_6
-    aesenc      xmm1, xmm0			; E_K(J_0): round 6
-    movdqu      xmm0, [rdi + 496]		; E_K(J_0): k_7
-    aesenc      xmm1, xmm0			; E_K(J_0): round 7
-    movdqu      xmm0, [rdi + 512]		; E_K(J_0): k_8
-    aesenc      xmm1, xmm0			; E_K(J_0): round 8
-    movdqu      xmm0, [rdi + 528]		; E_K(J_0): k_9
-    aesenc      xmm1, xmm0			; E_K(J_0): round 9
-    movdqu      xmm0, [rdi + 544]		; E_K(J_0): k_10
-    aesenc      xmm1, xmm0			; E_K(J_0): round 10
-    movdqu      xmm0, [rdi + 560]		; E_K(J_0): k_11
-    aesenc      xmm1, xmm0			; E_K(J_0): round 11
-    movdqu      xmm0, [rdi + 576]		; E_K(J_0): k_12
-    aesenc      xmm1, xmm0			; E_K(J_0): round 12
-    movdqu      xmm0, [rdi + 592]		; E_K(J_0): k_13
-    aesenc      xmm1, xmm0			; E_K(J_0): round 13
-    movdqu      xmm0, [rdi + 608]		; E_K(J_0): k_14
-    aesenclast  xmm1, xmm0			; E_K(J_0): last round
-    movdqu      [rsp], xmm1			; E_K(J_0), put aside
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; counter, last word first
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; the next counter
+    movdqu      xmm1, [rdi + 384]                   ; E_K(J_0): k_0
+    pxor        xmm1, xmm14                         ; E_K(J_0): + k_0
+    movdqu      xmm0, [rdi + 400]                   ; E_K(J_0): k_1
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 1
+    movdqu      xmm0, [rdi + 416]                   ; E_K(J_0): k_2
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 2
+    movdqu      xmm0, [rdi + 432]                   ; E_K(J_0): k_3
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 3
+    movdqu      xmm0, [rdi + 448]                   ; E_K(J_0): k_4
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 4
+    movdqu      xmm0, [rdi + 464]                   ; E_K(J_0): k_5
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 5
+    movdqu      xmm0, [rdi + 480]                   ; E_K(J_0): k_6
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 6
+    movdqu      xmm0, [rdi + 496]                   ; E_K(J_0): k_7
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 7
+    movdqu      xmm0, [rdi + 512]                   ; E_K(J_0): k_8
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 8
+    movdqu      xmm0, [rdi + 528]                   ; E_K(J_0): k_9
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 9
+    movdqu      xmm0, [rdi + 544]                   ; E_K(J_0): k_10
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 10
+    movdqu      xmm0, [rdi + 560]                   ; E_K(J_0): k_11
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 11
+    movdqu      xmm0, [rdi + 576]                   ; E_K(J_0): k_12
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 12
+    movdqu      xmm0, [rdi + 592]                   ; E_K(J_0): k_13
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round 13
+    movdqu      xmm0, [rdi + 608]                   ; E_K(J_0): k_14
+    aesenclast  xmm1, xmm0                          ; E_K(J_0): last round
+    movdqu      [rsp], xmm1                         ; E_K(J_0), put aside
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; counter, last word first
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; the next counter
     pxor        xmm15, xmm15
     mov         rbx, r8
     cmp         rbx, 0x80
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    movdqu      xmm6, [rcx + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    movdqu      xmm6, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi + 32]		; C3·H^6: T = A + C1
+    pxor        xmm7, [rdi + 32]                    ; C3·H^6: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 160]		; C3·H^6: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C3·H^6: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C3·H^6: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm0, [rcx + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm0, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C4·H^5: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    movdqu      xmm3, [rcx + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm3, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 64]		; C5·H^4: T = A + C1
+    pxor        xmm4, [rdi + 64]                    ; C5·H^4: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 192]		; C5·H^4: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C5·H^4: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C5·H^4: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^4: U0·U1
-    pxor        xmm6, xmm0			; C5·H^4: S += it
-    pxor        xmm7, xmm1			; C5·H^4: LO += it
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    movdqu      xmm0, [rcx + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
+    pxor        xmm5, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm6, xmm0                          ; C5·H^4: S += it
+    pxor        xmm7, xmm1                          ; C5·H^4: LO += it
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    movdqu      xmm0, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C6·H^3: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    pxor        xmm6, xmm3			; C6·H^3: S += it
-    pxor        xmm7, xmm4			; C6·H^3: LO += it
-    pxor        xmm8, xmm5			; C6·H^3: HI += it
-    movdqu      xmm3, [rcx + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm6, xmm3                          ; C6·H^3: S += it
+    pxor        xmm7, xmm4                          ; C6·H^3: LO += it
+    pxor        xmm8, xmm5                          ; C6·H^3: HI += it
+    movdqu      xmm3, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 96]		; C7·H^2: T = A + C1
+    pxor        xmm4, [rdi + 96]                    ; C7·H^2: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 224]		; C7·H^2: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C7·H^2: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C7·H^2: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C7·H^2: U0·U1
-    pxor        xmm6, xmm0			; C7·H^2: S += it
-    pxor        xmm7, xmm1			; C7·H^2: LO += it
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    movdqu      xmm0, [rcx + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
+    pxor        xmm5, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm6, xmm0                          ; C7·H^2: S += it
+    pxor        xmm7, xmm1                          ; C7·H^2: LO += it
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    movdqu      xmm0, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]		; C8·H^1: T = A + C1
+    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]		; C8·H^1: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C8·H^1: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: U0·U1
-    pxor        xmm6, xmm3			; C8·H^1: S += it
-    pxor        xmm7, xmm4			; C8·H^1: LO += it
-    pxor        xmm8, xmm5			; C8·H^1: HI += it
-    movdqu      xmm3, [rcx + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
+    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm6, xmm3                          ; C8·H^1: S += it
+    pxor        xmm7, xmm4                          ; C8·H^1: LO += it
+    pxor        xmm8, xmm5                          ; C8·H^1: HI += it
+    movdqu      xmm3, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm4, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqa      xmm5, xmm3
-    pxor        xmm5, [rdi + 144]		; C2·H^7: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; C2·H^7: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; C2·H^7: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^7: U0·U1
-    pxor        xmm6, xmm0			; C2·H^7: S += it
-    pxor        xmm7, xmm1			; C2·H^7: LO += it
-    pxor        xmm8, xmm2			; C2·H^7: HI += it
-    movdqu      xmm0, [rcx]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    pxor        xmm0, xmm15			; C1·H^8: A = X + C
+    pxor        xmm5, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm6, xmm0                          ; C2·H^7: S += it
+    pxor        xmm7, xmm1                          ; C2·H^7: LO += it
+    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
+    movdqu      xmm0, [rcx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm0, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    pxor        xmm0, xmm15                         ; C1·H^8: A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi]			; C1·H^8: T = A + C1
+    pxor        xmm1, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; C1·H^8: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: U0·U1
-    pxor        xmm6, xmm3			; C1·H^8: S += it
-    pxor        xmm7, xmm4			; C1·H^8: LO += it
-    pxor        xmm8, xmm5			; C1·H^8: HI += it
-    pxor        xmm6, xmm0			; C1·H^8: S += it
-    pxor        xmm7, xmm1			; C1·H^8: LO += it
-    pxor        xmm8, xmm2			; C1·H^8: HI += it
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, [rdi + 256]		; reduce: HI minus the key terms
+    pxor        xmm2, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm6, xmm3                          ; C1·H^8: S += it
+    pxor        xmm7, xmm4                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm5                          ; C1·H^8: HI += it
+    pxor        xmm6, xmm0                          ; C1·H^8: S += it
+    pxor        xmm7, xmm1                          ; C1·H^8: LO += it
+    pxor        xmm8, xmm2                          ; C1·H^8: HI += it
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
     movdqa      xmm15, xmm7
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm8			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
-    add         rcx, 0x80			; next group
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    add         rcx, 0x80                           ; next group
     sub         rbx, 0x80
     cmp         rbx, 0x80
     jae         .aad_group
@@ -4165,8 +4165,8 @@ gcm256_sse_winograd_clmul1_x8_open:
     lea         rsi, [rbx + 15]
     and         rsi, -16
     lea         rdx, [rdi + 128]
-    sub         rdx, rsi			; H^m
-    movdqu      xmm0, [rdx + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdx, rsi                            ; H^m
+    movdqu      xmm0, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .aad_first
     pxor        xmm5, xmm5
@@ -4174,37 +4174,37 @@ gcm256_sse_winograd_clmul1_x8_open:
     pxor        xmm7, xmm7
     jmp         .aad_rest
 .aad_first:
-    movdqu      xmm5, [rcx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm5, xmm15			; C·H^m: A = X + C
+    movdqu      xmm5, [rcx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdx]			; C·H^m: T = A + C1
+    pxor        xmm6, [rdx]                         ; C·H^m: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdx + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pxor        xmm7, [rdx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
-    movdqu      xmm1, [rcx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm1, [rcx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdx]			; C·H^i: T = A + C1
+    pxor        xmm2, [rdx]                         ; C·H^i: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rdx + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: U0·U1
-    pxor        xmm5, xmm1			; C·H^i: S += it
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    add         rdx, 0x10			; the next powers
-    add         rcx, 0x10			; the next blocks
+    pxor        xmm3, [rdx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rdx, 0x10                           ; the next powers
+    add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_block
@@ -4215,67 +4215,67 @@ gcm256_sse_winograd_clmul1_x8_open:
     pxor        xmm4, xmm4
     cmp         rbx, 0x08
     jb          .aad_under8
-    movq        xmm4, [rcx]			; bytes 0..7
-    movq        xmm2, [rcx + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rcx]                         ; bytes 0..7
+    movq        xmm2, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    movd        xmm4, [rcx]			; bytes 0..3
-    movd        xmm2, [rcx + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rcx]                         ; bytes 0..3
+    movd        xmm2, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       esi, byte [rcx]			; byte 0
+    movzx       esi, byte [rcx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rcx + r11]		; byte r >> 1
+    movzx       esi, byte [rcx + r11]               ; byte r >> 1
     movq        xmm1, rsi
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm3, rcx
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdx]			; C·H: T = A + C1
+    pxor        xmm1, [rdx]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm4
-    pxor        xmm2, [rdx + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm4			; C·H: S += it
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
+    pxor        xmm2, [rdx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .aad_reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm0			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
 .aad_done:
     mov         r12, r14
     mov         rbp, r13
@@ -4286,291 +4286,291 @@ gcm256_sse_winograd_clmul1_x8_open:
 .groups:
 .group:
     movdqa      xmm4, xmm14
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm8, [r9 + 32]			; C3·H^6: C, bytes as in memory
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm8, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C3·H^6: C
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pshufb      xmm8, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C3·H^6: C
     movdqa      xmm6, xmm14
-    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm2, [r9 + 48]			; C4·H^5: C, bytes as in memory
+    paddd       xmm6, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm6, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm2, [r9 + 48]                     ; C4·H^5: C, bytes as in memory
     movdqa      xmm7, xmm14
-    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C4·H^5: C
+    paddd       xmm7, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm7, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C4·H^5: C
     movdqa      xmm9, xmm14
-    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: 4 blocks ahead
-    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm9, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: 4 blocks ahead
+    pshufb      xmm9, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, xmm8, 0x10		; C3·H^6: A0·A1
+    pclmulqdq   xmm3, xmm8, 0x10                    ; C3·H^6: A0·A1
     movdqa      xmm10, xmm14
-    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]	; AES: 5 blocks ahead
-    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm10, [rel gcm256_sse_winograd_clmul1_x8_blocks_5]  ; AES: 5 blocks ahead
+    pshufb      xmm10, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm0, xmm2
-    pclmulqdq   xmm0, xmm2, 0x10		; C4·H^5: A0·A1
+    pclmulqdq   xmm0, xmm2, 0x10                    ; C4·H^5: A0·A1
     movdqa      xmm11, xmm14
-    paddd       xmm11, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]	; AES: 6 blocks ahead
-    pshufb      xmm11, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    pxor        xmm3, xmm0			; C5·H^4: S += it
+    paddd       xmm11, [rel gcm256_sse_winograd_clmul1_x8_blocks_6]  ; AES: 6 blocks ahead
+    pshufb      xmm11, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    pxor        xmm3, xmm0                          ; C5·H^4: S += it
     movdqa      xmm13, xmm14
-    paddd       xmm13, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]	; AES: 7 blocks ahead
-    pshufb      xmm13, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm13, [rel gcm256_sse_winograd_clmul1_x8_blocks_7]  ; AES: 7 blocks ahead
+    pshufb      xmm13, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm12, xmm8
-    pxor        xmm12, [rdi + 32]		; C3·H^6: T = A + C1
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]	; AES: the next counters
-    pclmulqdq   xmm12, xmm12, 0x10		; C3·H^6: T0·T1
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm4, xmm0			; AES: + k_0
+    pxor        xmm12, [rdi + 32]                   ; C3·H^6: T = A + C1
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_8]  ; AES: the next counters
+    pclmulqdq   xmm12, xmm12, 0x10                  ; C3·H^6: T0·T1
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 48]		; C4·H^5: T = A + C1
-    pxor        xmm5, xmm0			; AES: + k_0
-    pxor        xmm6, xmm0			; AES: + k_0
-    pclmulqdq   xmm1, xmm1, 0x10		; C4·H^5: T0·T1
-    pxor        xmm7, xmm0			; AES: + k_0
-    pxor        xmm12, xmm1			; C5·H^4: LO += it
-    pxor        xmm9, xmm0			; AES: + k_0
-    pxor        xmm10, xmm0			; AES: + k_0
-    pxor        xmm8, [rdi + 160]		; C3·H^6: U = A + C2
-    pxor        xmm11, xmm0			; AES: + k_0
-    pxor        xmm13, xmm0			; AES: + k_0
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm4, xmm0			; AES: round 1
-    pxor        xmm2, [rdi + 176]		; C4·H^5: U = A + C2
-    aesenc      xmm5, xmm0			; AES: round 1
-    aesenc      xmm6, xmm0			; AES: round 1
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: U0·U1
-    aesenc      xmm7, xmm0			; AES: round 1
-    aesenc      xmm9, xmm0			; AES: round 1
-    pxor        xmm8, xmm2			; C5·H^4: HI += it
-    aesenc      xmm10, xmm0			; AES: round 1
-    aesenc      xmm11, xmm0			; AES: round 1
-    movdqu      xmm1, [r9 + 64]			; C5·H^4: C, bytes as in memory
-    aesenc      xmm13, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C5·H^4: C
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
+    pxor        xmm1, [rdi + 48]                    ; C4·H^5: T = A + C1
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    pxor        xmm6, xmm0                          ; AES: + k_0
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C4·H^5: T0·T1
+    pxor        xmm7, xmm0                          ; AES: + k_0
+    pxor        xmm12, xmm1                         ; C5·H^4: LO += it
+    pxor        xmm9, xmm0                          ; AES: + k_0
+    pxor        xmm10, xmm0                         ; AES: + k_0
+    pxor        xmm8, [rdi + 160]                   ; C3·H^6: U = A + C2
+    pxor        xmm11, xmm0                         ; AES: + k_0
+    pxor        xmm13, xmm0                         ; AES: + k_0
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: U0·U1
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    pxor        xmm2, [rdi + 176]                   ; C4·H^5: U = A + C2
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    aesenc      xmm6, xmm0                          ; AES: round 1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: U0·U1
+    aesenc      xmm7, xmm0                          ; AES: round 1
+    aesenc      xmm9, xmm0                          ; AES: round 1
+    pxor        xmm8, xmm2                          ; C5·H^4: HI += it
+    aesenc      xmm10, xmm0                         ; AES: round 1
+    aesenc      xmm11, xmm0                         ; AES: round 1
+    movdqu      xmm1, [r9 + 64]                     ; C5·H^4: C, bytes as in memory
+    aesenc      xmm13, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C5·H^4: C
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C5·H^4: A0·A1
-    aesenc      xmm6, xmm0			; AES: round 2
-    aesenc      xmm7, xmm0			; AES: round 2
-    pxor        xmm3, xmm2			; C6·H^3: S += it
-    aesenc      xmm9, xmm0			; AES: round 2
-    aesenc      xmm10, xmm0			; AES: round 2
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C5·H^4: A0·A1
+    aesenc      xmm6, xmm0                          ; AES: round 2
+    aesenc      xmm7, xmm0                          ; AES: round 2
+    pxor        xmm3, xmm2                          ; C6·H^3: S += it
+    aesenc      xmm9, xmm0                          ; AES: round 2
+    aesenc      xmm10, xmm0                         ; AES: round 2
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi + 64]		; C5·H^4: T = A + C1
-    aesenc      xmm11, xmm0			; AES: round 2
-    aesenc      xmm13, xmm0			; AES: round 2
-    pclmulqdq   xmm2, xmm2, 0x10		; C5·H^4: T0·T1
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm4, xmm0			; AES: round 3
-    pxor        xmm12, xmm2			; C6·H^3: LO += it
-    aesenc      xmm5, xmm0			; AES: round 3
-    aesenc      xmm6, xmm0			; AES: round 3
-    pxor        xmm1, [rdi + 192]		; C5·H^4: U = A + C2
-    aesenc      xmm7, xmm0			; AES: round 3
-    aesenc      xmm9, xmm0			; AES: round 3
-    pclmulqdq   xmm1, xmm1, 0x10		; C5·H^4: U0·U1
-    aesenc      xmm10, xmm0			; AES: round 3
-    aesenc      xmm11, xmm0			; AES: round 3
-    pxor        xmm8, xmm1			; C6·H^3: HI += it
-    aesenc      xmm13, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    movdqu      xmm2, [r9 + 80]			; C6·H^3: C, bytes as in memory
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C6·H^3: C
-    aesenc      xmm6, xmm0			; AES: round 4
-    aesenc      xmm7, xmm0			; AES: round 4
+    pxor        xmm2, [rdi + 64]                    ; C5·H^4: T = A + C1
+    aesenc      xmm11, xmm0                         ; AES: round 2
+    aesenc      xmm13, xmm0                         ; AES: round 2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C5·H^4: T0·T1
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    pxor        xmm12, xmm2                         ; C6·H^3: LO += it
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    aesenc      xmm6, xmm0                          ; AES: round 3
+    pxor        xmm1, [rdi + 192]                   ; C5·H^4: U = A + C2
+    aesenc      xmm7, xmm0                          ; AES: round 3
+    aesenc      xmm9, xmm0                          ; AES: round 3
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C5·H^4: U0·U1
+    aesenc      xmm10, xmm0                         ; AES: round 3
+    aesenc      xmm11, xmm0                         ; AES: round 3
+    pxor        xmm8, xmm1                          ; C6·H^3: HI += it
+    aesenc      xmm13, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    movdqu      xmm2, [r9 + 80]                     ; C6·H^3: C, bytes as in memory
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C6·H^3: C
+    aesenc      xmm6, xmm0                          ; AES: round 4
+    aesenc      xmm7, xmm0                          ; AES: round 4
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C6·H^3: A0·A1
-    aesenc      xmm9, xmm0			; AES: round 4
-    aesenc      xmm10, xmm0			; AES: round 4
-    pxor        xmm3, xmm1			; C7·H^2: S += it
-    aesenc      xmm11, xmm0			; AES: round 4
-    aesenc      xmm13, xmm0			; AES: round 4
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C6·H^3: A0·A1
+    aesenc      xmm9, xmm0                          ; AES: round 4
+    aesenc      xmm10, xmm0                         ; AES: round 4
+    pxor        xmm3, xmm1                          ; C7·H^2: S += it
+    aesenc      xmm11, xmm0                         ; AES: round 4
+    aesenc      xmm13, xmm0                         ; AES: round 4
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 80]		; C6·H^3: T = A + C1
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    pclmulqdq   xmm1, xmm1, 0x10		; C6·H^3: T0·T1
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    pxor        xmm12, xmm1			; C7·H^2: LO += it
-    aesenc      xmm6, xmm0			; AES: round 5
-    aesenc      xmm7, xmm0			; AES: round 5
-    pxor        xmm2, [rdi + 208]		; C6·H^3: U = A + C2
-    aesenc      xmm9, xmm0			; AES: round 5
-    aesenc      xmm10, xmm0			; AES: round 5
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: U0·U1
-    aesenc      xmm11, xmm0			; AES: round 5
-    aesenc      xmm13, xmm0			; AES: round 5
-    pxor        xmm8, xmm2			; C7·H^2: HI += it
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm4, xmm0			; AES: round 6
-    movdqu      xmm2, [r9 + 96]			; C7·H^2: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 6
-    aesenc      xmm6, xmm0			; AES: round 6
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C7·H^2: C
-    aesenc      xmm7, xmm0			; AES: round 6
-    aesenc      xmm9, xmm0			; AES: round 6
+    pxor        xmm1, [rdi + 80]                    ; C6·H^3: T = A + C1
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C6·H^3: T0·T1
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    pxor        xmm12, xmm1                         ; C7·H^2: LO += it
+    aesenc      xmm6, xmm0                          ; AES: round 5
+    aesenc      xmm7, xmm0                          ; AES: round 5
+    pxor        xmm2, [rdi + 208]                   ; C6·H^3: U = A + C2
+    aesenc      xmm9, xmm0                          ; AES: round 5
+    aesenc      xmm10, xmm0                         ; AES: round 5
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: U0·U1
+    aesenc      xmm11, xmm0                         ; AES: round 5
+    aesenc      xmm13, xmm0                         ; AES: round 5
+    pxor        xmm8, xmm2                          ; C7·H^2: HI += it
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    movdqu      xmm2, [r9 + 96]                     ; C7·H^2: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    aesenc      xmm6, xmm0                          ; AES: round 6
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C7·H^2: C
+    aesenc      xmm7, xmm0                          ; AES: round 6
+    aesenc      xmm9, xmm0                          ; AES: round 6
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C7·H^2: A0·A1
-    aesenc      xmm10, xmm0			; AES: round 6
-    aesenc      xmm11, xmm0			; AES: round 6
-    pxor        xmm3, xmm1			; C8·H^1: S += it
-    aesenc      xmm13, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C7·H^2: A0·A1
+    aesenc      xmm10, xmm0                         ; AES: round 6
+    aesenc      xmm11, xmm0                         ; AES: round 6
+    pxor        xmm3, xmm1                          ; C8·H^1: S += it
+    aesenc      xmm13, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 96]		; C7·H^2: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    pclmulqdq   xmm1, xmm1, 0x10		; C7·H^2: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 7
-    aesenc      xmm7, xmm0			; AES: round 7
-    pxor        xmm12, xmm1			; C8·H^1: LO += it
-    aesenc      xmm9, xmm0			; AES: round 7
-    aesenc      xmm10, xmm0			; AES: round 7
-    pxor        xmm2, [rdi + 224]		; C7·H^2: U = A + C2
-    aesenc      xmm11, xmm0			; AES: round 7
-    aesenc      xmm13, xmm0			; AES: round 7
-    pclmulqdq   xmm2, xmm2, 0x10		; C7·H^2: U0·U1
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm4, xmm0			; AES: round 8
-    pxor        xmm8, xmm2			; C8·H^1: HI += it
-    aesenc      xmm5, xmm0			; AES: round 8
-    aesenc      xmm6, xmm0			; AES: round 8
-    movdqu      xmm2, [r9 + 112]		; C8·H^1: C, bytes as in memory
-    aesenc      xmm7, xmm0			; AES: round 8
-    aesenc      xmm9, xmm0			; AES: round 8
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C8·H^1: C
-    aesenc      xmm10, xmm0			; AES: round 8
-    aesenc      xmm11, xmm0			; AES: round 8
+    pxor        xmm1, [rdi + 96]                    ; C7·H^2: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C7·H^2: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 7
+    aesenc      xmm7, xmm0                          ; AES: round 7
+    pxor        xmm12, xmm1                         ; C8·H^1: LO += it
+    aesenc      xmm9, xmm0                          ; AES: round 7
+    aesenc      xmm10, xmm0                         ; AES: round 7
+    pxor        xmm2, [rdi + 224]                   ; C7·H^2: U = A + C2
+    aesenc      xmm11, xmm0                         ; AES: round 7
+    aesenc      xmm13, xmm0                         ; AES: round 7
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C7·H^2: U0·U1
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    pxor        xmm8, xmm2                          ; C8·H^1: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    aesenc      xmm6, xmm0                          ; AES: round 8
+    movdqu      xmm2, [r9 + 112]                    ; C8·H^1: C, bytes as in memory
+    aesenc      xmm7, xmm0                          ; AES: round 8
+    aesenc      xmm9, xmm0                          ; AES: round 8
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C8·H^1: C
+    aesenc      xmm10, xmm0                         ; AES: round 8
+    aesenc      xmm11, xmm0                         ; AES: round 8
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, xmm2, 0x10		; C8·H^1: A0·A1
-    aesenc      xmm13, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    pxor        xmm3, xmm1			; C2·H^7: S += it
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
+    pclmulqdq   xmm1, xmm2, 0x10                    ; C8·H^1: A0·A1
+    aesenc      xmm13, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    pxor        xmm3, xmm1                          ; C2·H^7: S += it
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi + 112]		; C8·H^1: T = A + C1
-    aesenc      xmm6, xmm0			; AES: round 9
-    aesenc      xmm7, xmm0			; AES: round 9
-    pclmulqdq   xmm1, xmm1, 0x10		; C8·H^1: T0·T1
-    aesenc      xmm9, xmm0			; AES: round 9
-    aesenc      xmm10, xmm0			; AES: round 9
-    pxor        xmm12, xmm1			; C2·H^7: LO += it
-    aesenc      xmm11, xmm0			; AES: round 9
-    pxor        xmm2, [rdi + 240]		; C8·H^1: U = A + C2
-    aesenc      xmm13, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: U0·U1
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    pxor        xmm8, xmm2			; C2·H^7: HI += it
-    aesenc      xmm6, xmm0			; AES: round 10
-    aesenc      xmm7, xmm0			; AES: round 10
-    movdqu      xmm1, [r9]			; C1·H^8: C, bytes as in memory
-    aesenc      xmm9, xmm0			; AES: round 10
-    aesenc      xmm10, xmm0			; AES: round 10
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C1·H^8: C
-    aesenc      xmm11, xmm0			; AES: round 10
-    aesenc      xmm13, xmm0			; AES: round 10
-    pxor        xmm1, xmm15			; C1·H^8: A = X + C
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm4, xmm0			; AES: round 11
-    movdqu      xmm15, [r9 + 16]		; C2·H^7: C, bytes as in memory
-    aesenc      xmm5, xmm0			; AES: round 11
-    aesenc      xmm6, xmm0			; AES: round 11
-    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C2·H^7: C
-    aesenc      xmm7, xmm0			; AES: round 11
-    aesenc      xmm9, xmm0			; AES: round 11
+    pxor        xmm1, [rdi + 112]                   ; C8·H^1: T = A + C1
+    aesenc      xmm6, xmm0                          ; AES: round 9
+    aesenc      xmm7, xmm0                          ; AES: round 9
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C8·H^1: T0·T1
+    aesenc      xmm9, xmm0                          ; AES: round 9
+    aesenc      xmm10, xmm0                         ; AES: round 9
+    pxor        xmm12, xmm1                         ; C2·H^7: LO += it
+    aesenc      xmm11, xmm0                         ; AES: round 9
+    pxor        xmm2, [rdi + 240]                   ; C8·H^1: U = A + C2
+    aesenc      xmm13, xmm0                         ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: U0·U1
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    pxor        xmm8, xmm2                          ; C2·H^7: HI += it
+    aesenc      xmm6, xmm0                          ; AES: round 10
+    aesenc      xmm7, xmm0                          ; AES: round 10
+    movdqu      xmm1, [r9]                          ; C1·H^8: C, bytes as in memory
+    aesenc      xmm9, xmm0                          ; AES: round 10
+    aesenc      xmm10, xmm0                         ; AES: round 10
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C1·H^8: C
+    aesenc      xmm11, xmm0                         ; AES: round 10
+    aesenc      xmm13, xmm0                         ; AES: round 10
+    pxor        xmm1, xmm15                         ; C1·H^8: A = X + C
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    movdqu      xmm15, [r9 + 16]                    ; C2·H^7: C, bytes as in memory
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    aesenc      xmm6, xmm0                          ; AES: round 11
+    pshufb      xmm15, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C2·H^7: C
+    aesenc      xmm7, xmm0                          ; AES: round 11
+    aesenc      xmm9, xmm0                          ; AES: round 11
     movdqa      xmm2, xmm15
-    pclmulqdq   xmm2, xmm15, 0x10		; C2·H^7: A0·A1
-    aesenc      xmm10, xmm0			; AES: round 11
-    aesenc      xmm11, xmm0			; AES: round 11
-    pxor        xmm3, xmm2			; C1·H^8: S += it
-    aesenc      xmm13, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
+    pclmulqdq   xmm2, xmm15, 0x10                   ; C2·H^7: A0·A1
+    aesenc      xmm10, xmm0                         ; AES: round 11
+    aesenc      xmm11, xmm0                         ; AES: round 11
+    pxor        xmm3, xmm2                          ; C1·H^8: S += it
+    aesenc      xmm13, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
     movdqa      xmm2, xmm15
-    pxor        xmm2, [rdi + 16]		; C2·H^7: T = A + C1
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    pclmulqdq   xmm2, xmm2, 0x10		; C2·H^7: T0·T1
-    aesenc      xmm6, xmm0			; AES: round 12
-    aesenc      xmm7, xmm0			; AES: round 12
-    pxor        xmm12, xmm2			; C1·H^8: LO += it
-    aesenc      xmm9, xmm0			; AES: round 12
-    aesenc      xmm10, xmm0			; AES: round 12
-    pxor        xmm15, [rdi + 144]		; C2·H^7: U = A + C2
-    aesenc      xmm11, xmm0			; AES: round 12
-    aesenc      xmm13, xmm0			; AES: round 12
-    pclmulqdq   xmm15, xmm15, 0x10		; C2·H^7: U0·U1
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm4, xmm0			; AES: round 13
-    pxor        xmm8, xmm15			; C1·H^8: HI += it
-    aesenc      xmm5, xmm0			; AES: round 13
-    aesenc      xmm6, xmm0			; AES: round 13
+    pxor        xmm2, [rdi + 16]                    ; C2·H^7: T = A + C1
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C2·H^7: T0·T1
+    aesenc      xmm6, xmm0                          ; AES: round 12
+    aesenc      xmm7, xmm0                          ; AES: round 12
+    pxor        xmm12, xmm2                         ; C1·H^8: LO += it
+    aesenc      xmm9, xmm0                          ; AES: round 12
+    aesenc      xmm10, xmm0                         ; AES: round 12
+    pxor        xmm15, [rdi + 144]                  ; C2·H^7: U = A + C2
+    aesenc      xmm11, xmm0                         ; AES: round 12
+    aesenc      xmm13, xmm0                         ; AES: round 12
+    pclmulqdq   xmm15, xmm15, 0x10                  ; C2·H^7: U0·U1
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    pxor        xmm8, xmm15                         ; C1·H^8: HI += it
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    aesenc      xmm6, xmm0                          ; AES: round 13
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; C1·H^8: A0·A1
-    aesenc      xmm7, xmm0			; AES: round 13
-    aesenc      xmm9, xmm0			; AES: round 13
-    pxor        xmm3, xmm2			; C1·H^8: S += it
-    aesenc      xmm10, xmm0			; AES: round 13
-    aesenc      xmm11, xmm0			; AES: round 13
+    pclmulqdq   xmm2, xmm1, 0x10                    ; C1·H^8: A0·A1
+    aesenc      xmm7, xmm0                          ; AES: round 13
+    aesenc      xmm9, xmm0                          ; AES: round 13
+    pxor        xmm3, xmm2                          ; C1·H^8: S += it
+    aesenc      xmm10, xmm0                         ; AES: round 13
+    aesenc      xmm11, xmm0                         ; AES: round 13
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rdi]			; C1·H^8: T = A + C1
-    aesenc      xmm13, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: T0·T1
+    pxor        xmm2, [rdi]                         ; C1·H^8: T = A + C1
+    aesenc      xmm13, xmm0                         ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: T0·T1
     movdqu      xmm15, [r9]
-    pxor        xmm15, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm15			; AES: last round: the other text
-    pxor        xmm12, xmm2			; C1·H^8: LO += it
-    movdqu      [rbp], xmm4			; AES: written
-    pxor        xmm1, [rdi + 128]		; C1·H^8: U = A + C2
+    pxor        xmm15, xmm0                         ; AES: k_Nr + text
+    aesenclast  xmm4, xmm15                         ; AES: last round: the other text
+    pxor        xmm12, xmm2                         ; C1·H^8: LO += it
+    movdqu      [rbp], xmm4                         ; AES: written
+    pxor        xmm1, [rdi + 128]                   ; C1·H^8: U = A + C2
     movdqu      xmm2, [r9 + 16]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm2			; AES: last round: the other text
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: U0·U1
-    movdqu      [rbp + 16], xmm5		; AES: written
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm2                          ; AES: last round: the other text
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: U0·U1
+    movdqu      [rbp + 16], xmm5                    ; AES: written
     movdqu      xmm2, [r9 + 32]
-    pxor        xmm2, xmm0			; AES: k_Nr + text
-    pxor        xmm8, xmm1			; C1·H^8: HI += it
-    aesenclast  xmm6, xmm2			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm6		; AES: written
-    pxor        xmm12, xmm3			; reduce: LO += S
+    pxor        xmm2, xmm0                          ; AES: k_Nr + text
+    pxor        xmm8, xmm1                          ; C1·H^8: HI += it
+    aesenclast  xmm6, xmm2                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm6                    ; AES: written
+    pxor        xmm12, xmm3                         ; reduce: LO += S
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm7, xmm1			; AES: last round: the other text
-    pxor        xmm8, xmm3			; reduce: HI += S
-    movdqu      [rbp + 48], xmm7		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm7, xmm1                          ; AES: last round: the other text
+    pxor        xmm8, xmm3                          ; reduce: HI += S
+    movdqu      [rbp + 48], xmm7                    ; AES: written
     movdqu      xmm1, [r9 + 64]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    pxor        xmm8, [rdi + 256]		; reduce: HI minus the key terms
-    aesenclast  xmm9, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 64], xmm9		; AES: written
-    pshufd      xmm2, xmm12, 0x4e		; reduce: (LO1, LO0)
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    pxor        xmm8, [rdi + 256]                   ; reduce: HI minus the key terms
+    aesenclast  xmm9, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 64], xmm9                    ; AES: written
+    pshufd      xmm2, xmm12, 0x4e                   ; reduce: (LO1, LO0)
     movdqu      xmm1, [r9 + 80]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm10, xmm1			; AES: last round: the other text
-    pxor        xmm2, xmm8			; reduce: + HI
-    movdqu      [rbp + 80], xmm10		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm10, xmm1                         ; AES: last round: the other text
+    pxor        xmm2, xmm8                          ; reduce: + HI
+    movdqu      [rbp + 80], xmm10                   ; AES: written
     movdqu      xmm1, [r9 + 96]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    pclmulqdq   xmm12, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    aesenclast  xmm11, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 96], xmm11		; AES: written
-    pxor        xmm12, xmm2			; reduce: RES = fold(LO) + HI
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    pclmulqdq   xmm12, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    aesenclast  xmm11, xmm1                         ; AES: last round: the other text
+    movdqu      [rbp + 96], xmm11                   ; AES: written
+    pxor        xmm12, xmm2                         ; reduce: RES = fold(LO) + HI
     movdqu      xmm1, [r9 + 112]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm13, xmm1			; AES: last round: the other text
-    movdqa      xmm15, xmm12			; reduce
-    movdqu      [rbp + 112], xmm13		; AES: written
-    add         r9, 0x80			; next group
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm13, xmm1                         ; AES: last round: the other text
+    movdqa      xmm15, xmm12                        ; reduce
+    movdqu      [rbp + 112], xmm13                  ; AES: written
+    add         r9, 0x80                            ; next group
     add         rbp, 0x80
     sub         r12, 0x80
     cmp         r12, 0x80
@@ -4584,8 +4584,8 @@ gcm256_sse_winograd_clmul1_x8_open:
     lea         rsi, [rbx + 15]
     and         rsi, -16
     lea         rcx, [rdi + 128]
-    sub         rcx, rsi			; H^m
-    movdqu      xmm0, [rcx + 256]		; R_m: the key terms of H^m … H^1
+    sub         rcx, rsi                            ; H^m
+    movdqu      xmm0, [rcx + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first
     pxor        xmm5, xmm5
@@ -4593,37 +4593,37 @@ gcm256_sse_winograd_clmul1_x8_open:
     pxor        xmm7, xmm7
     jmp         .tail_rest
 .tail_first:
-    movdqu      xmm5, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^m: C
-    pxor        xmm5, xmm15			; C·H^m: A = X + C
+    movdqu      xmm5, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^m: C
+    pxor        xmm5, xmm15                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rcx]			; C·H^m: T = A + C1
+    pxor        xmm6, [rcx]                         ; C·H^m: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rcx + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: U0·U1
-    pxor        xmm15, xmm15			; C·H^m: X counts once
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm7, [rcx + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm15, xmm15                        ; C·H^m: X counts once
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
-    movdqu      xmm1, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C·H^i: C
+    movdqu      xmm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm1, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C·H^i: C
     movdqa      xmm2, xmm1
-    pxor        xmm2, [rcx]			; C·H^i: T = A + C1
+    pxor        xmm2, [rcx]                         ; C·H^i: T = A + C1
     movdqa      xmm3, xmm1
-    pxor        xmm3, [rcx + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: U0·U1
-    pxor        xmm5, xmm1			; C·H^i: S += it
-    pxor        xmm6, xmm2			; C·H^i: LO += it
-    pxor        xmm7, xmm3			; C·H^i: HI += it
-    add         rcx, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm3, [rcx + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm5, xmm1                          ; C·H^i: S += it
+    pxor        xmm6, xmm2                          ; C·H^i: LO += it
+    pxor        xmm7, xmm3                          ; C·H^i: HI += it
+    add         rcx, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .tail_block
@@ -4632,178 +4632,178 @@ gcm256_sse_winograd_clmul1_x8_open:
     je          .tail_reduce
 .tail_rest:
     pxor        xmm4, xmm4
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x08
     jb          .tail_under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rbx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm1, rbx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         short .tail_padded
 .tail_under8:
     cmp         rbx, 0x04
     jb          .tail_under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rbx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rbx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .tail_padded
 .tail_under4:
     mov         r11, rbx
     shr         r11, 0x01
-    movzx       esi, byte [rdx]			; byte 0
+    movzx       esi, byte [rdx]                     ; byte 0
     movq        xmm4, rsi
-    movzx       esi, byte [rdx + r11]		; byte r >> 1
+    movzx       esi, byte [rdx + r11]               ; byte r >> 1
     movq        xmm1, rsi
-    mov         esi, 0x00			; no byte stays
+    mov         esi, 0x00                           ; no byte stays
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm1, xmm2			; into place
+    psllq       xmm1, xmm2                          ; into place
     sub         rbx, 0x01
-    movzx       edx, byte [rdx + rbx]		; byte r - 1
+    movzx       edx, byte [rdx + rbx]               ; byte r - 1
     movq        xmm3, rdx
-    mov         edx, 0x00			; no byte stays
+    mov         edx, 0x00                           ; no byte stays
     shl         rbx, 0x03
     movq        xmm2, rbx
-    psllq       xmm3, xmm2			; into place
-    mov         esi, 0x00			; no byte stays
+    psllq       xmm3, xmm2                          ; into place
+    mov         esi, 0x00                           ; no byte stays
     por         xmm4, xmm1
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .tail_padded:
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; C_last
-    pxor        xmm4, xmm15			; C·H: A = X + C; X counts once
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; C_last
+    pxor        xmm4, xmm15                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rcx]			; C·H: T = A + C1
+    pxor        xmm1, [rcx]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm4
-    pxor        xmm2, [rcx + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm4			; C·H: S += it
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
+    pxor        xmm2, [rcx + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .tail_reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm0			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm15, xmm6
-    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm15, xmm0			; reduce: RES = fold(LO) + HI
-    pxor        xmm0, xmm0			; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm15, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm15, xmm0                         ; reduce: RES = fold(LO) + HI
+    pxor        xmm0, xmm0                          ; reduce
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
-    je          .written			; reduce
+    je          .written                            ; reduce
     cmp         r12, 0x40
-    jb          .under_4			; reduce
+    jb          .under_4                            ; reduce
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm4, xmm14
-    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: 2 blocks ahead
-    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    paddd       xmm4, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: 2 blocks ahead
+    pshufb      xmm4, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm5, xmm14
-    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]	; AES: 3 blocks ahead
-    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    pxor        xmm4, xmm0			; AES: + k_0
-    pxor        xmm5, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    aesenc      xmm4, xmm0			; AES: round 1
-    aesenc      xmm5, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    aesenc      xmm4, xmm0			; AES: round 2
-    aesenc      xmm5, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    aesenc      xmm4, xmm0			; AES: round 3
-    aesenc      xmm5, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    aesenc      xmm4, xmm0			; AES: round 4
-    aesenc      xmm5, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    aesenc      xmm4, xmm0			; AES: round 5
-    aesenc      xmm5, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    aesenc      xmm4, xmm0			; AES: round 6
-    aesenc      xmm5, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    aesenc      xmm4, xmm0			; AES: round 7
-    aesenc      xmm5, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    aesenc      xmm4, xmm0			; AES: round 8
-    aesenc      xmm5, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    aesenc      xmm4, xmm0			; AES: round 9
-    aesenc      xmm5, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    aesenc      xmm4, xmm0			; AES: round 10
-    aesenc      xmm5, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    aesenc      xmm4, xmm0			; AES: round 11
-    aesenc      xmm5, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    aesenc      xmm4, xmm0			; AES: round 12
-    aesenc      xmm5, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    aesenc      xmm4, xmm0			; AES: round 13
-    aesenc      xmm5, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm5, [rel gcm256_sse_winograd_clmul1_x8_blocks_3]  ; AES: 3 blocks ahead
+    pshufb      xmm5, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_4]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    pxor        xmm4, xmm0                          ; AES: + k_0
+    pxor        xmm5, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    aesenc      xmm4, xmm0                          ; AES: round 1
+    aesenc      xmm5, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    aesenc      xmm4, xmm0                          ; AES: round 2
+    aesenc      xmm5, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    aesenc      xmm4, xmm0                          ; AES: round 3
+    aesenc      xmm5, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    aesenc      xmm4, xmm0                          ; AES: round 4
+    aesenc      xmm5, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    aesenc      xmm4, xmm0                          ; AES: round 5
+    aesenc      xmm5, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    aesenc      xmm4, xmm0                          ; AES: round 6
+    aesenc      xmm5, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    aesenc      xmm4, xmm0                          ; AES: round 7
+    aesenc      xmm5, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    aesenc      xmm4, xmm0                          ; AES: round 8
+    aesenc      xmm5, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    aesenc      xmm4, xmm0                          ; AES: round 9
+    aesenc      xmm5, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    aesenc      xmm4, xmm0                          ; AES: round 10
+    aesenc      xmm5, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    aesenc      xmm4, xmm0                          ; AES: round 11
+    aesenc      xmm5, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    aesenc      xmm4, xmm0                          ; AES: round 12
+    aesenc      xmm5, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    aesenc      xmm4, xmm0                          ; AES: round 13
+    aesenc      xmm5, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [r9]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [rbp], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
     movdqu      xmm1, [r9 + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm3		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm3                    ; AES: written
     movdqu      xmm1, [r9 + 32]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm4, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 32], xmm4		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm4, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 32], xmm4                    ; AES: written
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm5, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 48], xmm5		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm5, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 48], xmm5                    ; AES: written
     add         r9, 0x40
     add         rbp, 0x40
     sub         r12, 0x40
@@ -4811,62 +4811,62 @@ gcm256_sse_winograd_clmul1_x8_open:
     cmp         r12, 0x20
     jb          .under_2
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
     movdqa      xmm3, xmm14
-    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: 1 blocks ahead
-    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    pxor        xmm3, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    aesenc      xmm3, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    aesenc      xmm3, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    aesenc      xmm3, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    aesenc      xmm3, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    aesenc      xmm3, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    aesenc      xmm3, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    aesenc      xmm3, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    aesenc      xmm3, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    aesenc      xmm3, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    aesenc      xmm3, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    aesenc      xmm3, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    aesenc      xmm3, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    aesenc      xmm3, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    paddd       xmm3, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: 1 blocks ahead
+    pshufb      xmm3, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_blocks_2]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    pxor        xmm3, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    aesenc      xmm3, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    aesenc      xmm3, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    aesenc      xmm3, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    aesenc      xmm3, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    aesenc      xmm3, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    aesenc      xmm3, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    aesenc      xmm3, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    aesenc      xmm3, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    aesenc      xmm3, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    aesenc      xmm3, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    aesenc      xmm3, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    aesenc      xmm3, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    aesenc      xmm3, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [r9]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [rbp], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
     movdqu      xmm1, [r9 + 16]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm3, xmm1			; AES: last round: the other text
-    movdqu      [rbp + 16], xmm3		; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm3, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp + 16], xmm3                    ; AES: written
     add         r9, 0x20
     add         rbp, 0x20
     sub         r12, 0x20
@@ -4874,223 +4874,223 @@ gcm256_sse_winograd_clmul1_x8_open:
     cmp         r12, 0x10
     jb          .under_1
     movdqa      xmm2, xmm14
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]	; AES: the next counters
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm2, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm2, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm2, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm2, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm2, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm2, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm2, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm2, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm2, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm2, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm2, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm2, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm2, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm2, xmm0			; AES: round 13
-    movdqu      xmm0, [rdi + 608]		; AES: k_14
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    paddd       xmm14, [rel gcm256_sse_winograd_clmul1_x8_one]  ; AES: the next counters
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm2, xmm0                          ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm2, xmm0                          ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm2, xmm0                          ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm2, xmm0                          ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm2, xmm0                          ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm2, xmm0                          ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm2, xmm0                          ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm2, xmm0                          ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm2, xmm0                          ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm2, xmm0                          ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm2, xmm0                          ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm2, xmm0                          ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm2, xmm0                          ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm2, xmm0                          ; AES: round 13
+    movdqu      xmm0, [rdi + 608]                   ; AES: k_14
     movdqu      xmm1, [r9]
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm2, xmm1			; AES: last round: the other text
-    movdqu      [rbp], xmm2			; AES: written
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm2, xmm1                          ; AES: last round: the other text
+    movdqu      [rbp], xmm2                         ; AES: written
     add         r9, 0x10
     add         rbp, 0x10
     sub         r12, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .written
-    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; AES: counter block
-    movdqu      xmm0, [rdi + 384]		; AES: k_0
-    pxor        xmm14, xmm0			; AES: + k_0
-    movdqu      xmm0, [rdi + 400]		; AES: k_1
-    aesenc      xmm14, xmm0			; AES: round 1
-    movdqu      xmm0, [rdi + 416]		; AES: k_2
-    aesenc      xmm14, xmm0			; AES: round 2
-    movdqu      xmm0, [rdi + 432]		; AES: k_3
-    aesenc      xmm14, xmm0			; AES: round 3
-    movdqu      xmm0, [rdi + 448]		; AES: k_4
-    aesenc      xmm14, xmm0			; AES: round 4
-    movdqu      xmm0, [rdi + 464]		; AES: k_5
-    aesenc      xmm14, xmm0			; AES: round 5
-    movdqu      xmm0, [rdi + 480]		; AES: k_6
-    aesenc      xmm14, xmm0			; AES: round 6
-    movdqu      xmm0, [rdi + 496]		; AES: k_7
-    aesenc      xmm14, xmm0			; AES: round 7
-    movdqu      xmm0, [rdi + 512]		; AES: k_8
-    aesenc      xmm14, xmm0			; AES: round 8
-    movdqu      xmm0, [rdi + 528]		; AES: k_9
-    aesenc      xmm14, xmm0			; AES: round 9
-    movdqu      xmm0, [rdi + 544]		; AES: k_10
-    aesenc      xmm14, xmm0			; AES: round 10
-    movdqu      xmm0, [rdi + 560]		; AES: k_11
-    aesenc      xmm14, xmm0			; AES: round 11
-    movdqu      xmm0, [rdi + 576]		; AES: k_12
-    aesenc      xmm14, xmm0			; AES: round 12
-    movdqu      xmm0, [rdi + 592]		; AES: k_13
-    aesenc      xmm14, xmm0			; AES: round 13
-    pxor        xmm0, xmm0			; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm14, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; AES: counter block
+    movdqu      xmm0, [rdi + 384]                   ; AES: k_0
+    pxor        xmm14, xmm0                         ; AES: + k_0
+    movdqu      xmm0, [rdi + 400]                   ; AES: k_1
+    aesenc      xmm14, xmm0                         ; AES: round 1
+    movdqu      xmm0, [rdi + 416]                   ; AES: k_2
+    aesenc      xmm14, xmm0                         ; AES: round 2
+    movdqu      xmm0, [rdi + 432]                   ; AES: k_3
+    aesenc      xmm14, xmm0                         ; AES: round 3
+    movdqu      xmm0, [rdi + 448]                   ; AES: k_4
+    aesenc      xmm14, xmm0                         ; AES: round 4
+    movdqu      xmm0, [rdi + 464]                   ; AES: k_5
+    aesenc      xmm14, xmm0                         ; AES: round 5
+    movdqu      xmm0, [rdi + 480]                   ; AES: k_6
+    aesenc      xmm14, xmm0                         ; AES: round 6
+    movdqu      xmm0, [rdi + 496]                   ; AES: k_7
+    aesenc      xmm14, xmm0                         ; AES: round 7
+    movdqu      xmm0, [rdi + 512]                   ; AES: k_8
+    aesenc      xmm14, xmm0                         ; AES: round 8
+    movdqu      xmm0, [rdi + 528]                   ; AES: k_9
+    aesenc      xmm14, xmm0                         ; AES: round 9
+    movdqu      xmm0, [rdi + 544]                   ; AES: k_10
+    aesenc      xmm14, xmm0                         ; AES: round 10
+    movdqu      xmm0, [rdi + 560]                   ; AES: k_11
+    aesenc      xmm14, xmm0                         ; AES: round 11
+    movdqu      xmm0, [rdi + 576]                   ; AES: k_12
+    aesenc      xmm14, xmm0                         ; AES: round 12
+    movdqu      xmm0, [rdi + 592]                   ; AES: k_13
+    aesenc      xmm14, xmm0                         ; AES: round 13
+    pxor        xmm0, xmm0                          ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
-    jb          .under8				; AES
-    movq        xmm0, [r9]			; AES: bytes 0..7
-    movq        xmm2, [r9 + r12 - 8]		; AES: the last 8 bytes
+    jb          .under8                             ; AES
+    movq        xmm0, [r9]                          ; AES: bytes 0..7
+    movq        xmm2, [r9 + r12 - 8]                ; AES: the last 8 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x78			; AES
-    neg         rcx				; AES: 8·(15 - r) bits
-    movq        xmm1, rcx			; AES
-    psrlq       xmm2, xmm1			; AES: 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; AES: and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x78                           ; AES
+    neg         rcx                                 ; AES: 8·(15 - r) bits
+    movq        xmm1, rcx                           ; AES
+    psrlq       xmm2, xmm1                          ; AES: 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; AES: and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
-    jb          .under4				; AES
-    movd        xmm0, [r9]			; AES: bytes 0..3
-    movd        xmm2, [r9 + r12 - 4]		; AES: the last 4 bytes
+    jb          .under4                             ; AES
+    movd        xmm0, [r9]                          ; AES: bytes 0..3
+    movd        xmm2, [r9 + r12 - 4]                ; AES: the last 4 bytes
     mov         rcx, r12
-    shl         rcx, 0x03			; AES
-    sub         rcx, 0x20			; AES: 8·(r - 4) bits
-    movq        xmm1, rcx			; AES
-    psllq       xmm2, xmm1			; AES: into place
-    por         xmm0, xmm2			; AES: C_last, zero-padded
-    jmp         .padded				; AES
+    shl         rcx, 0x03                           ; AES
+    sub         rcx, 0x20                           ; AES: 8·(r - 4) bits
+    movq        xmm1, rcx                           ; AES
+    psllq       xmm2, xmm1                          ; AES: into place
+    por         xmm0, xmm2                          ; AES: C_last, zero-padded
+    jmp         .padded                             ; AES
 .under4:
     mov         rdx, r12
-    shr         rdx, 0x01			; AES
-    movzx       ecx, byte [r9]			; AES: byte 0
-    movq        xmm0, rcx			; AES
-    movzx       ecx, byte [r9 + rdx]		; AES: byte r >> 1
-    movq        xmm1, rcx			; AES
-    mov         ecx, 0x00			; AES: no byte stays
-    shl         rdx, 0x03			; AES
-    movq        xmm2, rdx			; AES
-    psllq       xmm1, xmm2			; AES: into place
+    shr         rdx, 0x01                           ; AES
+    movzx       ecx, byte [r9]                      ; AES: byte 0
+    movq        xmm0, rcx                           ; AES
+    movzx       ecx, byte [r9 + rdx]                ; AES: byte r >> 1
+    movq        xmm1, rcx                           ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    shl         rdx, 0x03                           ; AES
+    movq        xmm2, rdx                           ; AES
+    psllq       xmm1, xmm2                          ; AES: into place
     mov         rcx, r12
-    sub         rcx, 0x01			; AES
-    movzx       edx, byte [r9 + rcx]		; AES: byte r - 1
-    movq        xmm3, rdx			; AES
-    mov         edx, 0x00			; AES: no byte stays
-    shl         rcx, 0x03			; AES
-    movq        xmm2, rcx			; AES
-    psllq       xmm3, xmm2			; AES: into place
-    mov         ecx, 0x00			; AES: no byte stays
-    por         xmm0, xmm1			; AES
-    por         xmm0, xmm3			; AES: C_last, zero-padded
+    sub         rcx, 0x01                           ; AES
+    movzx       edx, byte [r9 + rcx]                ; AES: byte r - 1
+    movq        xmm3, rdx                           ; AES
+    mov         edx, 0x00                           ; AES: no byte stays
+    shl         rcx, 0x03                           ; AES
+    movq        xmm2, rcx                           ; AES
+    psllq       xmm3, xmm2                          ; AES: into place
+    mov         ecx, 0x00                           ; AES: no byte stays
+    por         xmm0, xmm1                          ; AES
+    por         xmm0, xmm3                          ; AES: C_last, zero-padded
 .padded:
-    movdqu      xmm1, [rdi + 608]		; AES: k_14
-    pxor        xmm1, xmm0			; AES: k_Nr + text
-    aesenclast  xmm14, xmm1			; AES: last round: the other text
-    movq        xmm0, r12			; AES
-    pxor        xmm1, xmm1			; AES
-    pshufb      xmm0, xmm1			; AES: r in every byte
-    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]	; AES: ones in bytes 0..r-1
-    pand        xmm0, xmm14			; AES: zero-padded
+    movdqu      xmm1, [rdi + 608]                   ; AES: k_14
+    pxor        xmm1, xmm0                          ; AES: k_Nr + text
+    aesenclast  xmm14, xmm1                         ; AES: last round: the other text
+    movq        xmm0, r12                           ; AES
+    pxor        xmm1, xmm1                          ; AES
+    pshufb      xmm0, xmm1                          ; AES: r in every byte
+    pcmpgtb     xmm0, [rel gcm256_sse_winograd_clmul1_x8_positions]  ; AES: ones in bytes 0..r-1
+    pand        xmm0, xmm14                         ; AES: zero-padded
     mov         rcx, r12
-    and         rcx, 0x08			; AES
+    and         rcx, 0x08                           ; AES
     cmp         rcx, 0x00
-    je          .stored_8			; AES
-    movq        [rbp], xmm14			; AES: 8 of its bytes
-    psrldq      xmm14, 0x08			; AES: the bytes after them
-    add         rbp, 0x08			; AES
+    je          .stored_8                           ; AES
+    movq        [rbp], xmm14                        ; AES: 8 of its bytes
+    psrldq      xmm14, 0x08                         ; AES: the bytes after them
+    add         rbp, 0x08                           ; AES
 .stored_8:
     mov         rcx, r12
-    and         rcx, 0x04			; AES
+    and         rcx, 0x04                           ; AES
     cmp         rcx, 0x00
-    je          .stored_4			; AES
-    movd        [rbp], xmm14			; AES: 4 of its bytes
-    psrldq      xmm14, 0x04			; AES: the bytes after them
-    add         rbp, 0x04			; AES
+    je          .stored_4                           ; AES
+    movd        [rbp], xmm14                        ; AES: 4 of its bytes
+    psrldq      xmm14, 0x04                         ; AES: the bytes after them
+    add         rbp, 0x04                           ; AES
 .stored_4:
     mov         rcx, r12
-    and         rcx, 0x02			; AES
+    and         rcx, 0x02                           ; AES
     cmp         rcx, 0x00
-    je          .stored_2			; AES
-    pextrw      word [rbp], xmm14, 0x00		; AES: 2 of its bytes
-    psrldq      xmm14, 0x02			; AES: the bytes after them
-    add         rbp, 0x02			; AES
+    je          .stored_2                           ; AES
+    pextrw      word [rbp], xmm14, 0x00             ; AES: 2 of its bytes
+    psrldq      xmm14, 0x02                         ; AES: the bytes after them
+    add         rbp, 0x02                           ; AES
 .stored_2:
-    and         r12, 0x01			; AES
+    and         r12, 0x01                           ; AES
     cmp         r12, 0x00
-    je          .stored_1			; AES
-    pextrb      byte [rbp], xmm14, 0x00		; AES: 1 of its bytes
+    je          .stored_1                           ; AES
+    pextrb      byte [rbp], xmm14, 0x00             ; AES: 1 of its bytes
 .stored_1:
 .written:
 .tag:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm1, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm0, r8
-    punpcklqdq  xmm1, xmm0			; bits of both lengths, bytes reversed
-    pxor        xmm15, xmm1			; lengths: A = X + lengths
+    punpcklqdq  xmm1, xmm0                          ; bits of both lengths, bytes reversed
+    pxor        xmm15, xmm1                         ; lengths: A = X + lengths
     movdqa      xmm0, xmm15
-    pxor        xmm0, [rdi + 112]		; lengths: T = A + C1
+    pxor        xmm0, [rdi + 112]                   ; lengths: T = A + C1
     movdqa      xmm1, xmm15
-    pxor        xmm1, [rdi + 240]		; lengths: U = A + C2
-    pclmulqdq   xmm15, xmm15, 0x10		; lengths: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; lengths: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; lengths: U0·U1
-    pxor        xmm0, xmm15			; lengths: LO += S
-    pxor        xmm1, xmm15			; lengths: HI += S
-    pxor        xmm1, [rdi + 368]		; lengths: HI minus the key terms
+    pxor        xmm1, [rdi + 240]                   ; lengths: U = A + C2
+    pclmulqdq   xmm15, xmm15, 0x10                  ; lengths: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; lengths: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; lengths: U0·U1
+    pxor        xmm0, xmm15                         ; lengths: LO += S
+    pxor        xmm1, xmm15                         ; lengths: HI += S
+    pxor        xmm1, [rdi + 368]                   ; lengths: HI minus the key terms
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10	; lengths: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; lengths: (LO1, LO0)
-    pxor        xmm0, xmm1			; lengths: + HI
-    pxor        xmm2, xmm0			; lengths: RES = fold(LO) + HI
-    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]	; lengths: as in memory
-    movdqu      xmm0, [rsp]			; E_K(J_0)
-    pxor        xmm2, xmm0			; the tag
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm2, [rel gcm256_sse_winograd_clmul1_x8_fold_q], 0x10  ; lengths: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; lengths: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; lengths: + HI
+    pxor        xmm2, xmm0                          ; lengths: RES = fold(LO) + HI
+    pshufb      xmm2, [rel gcm256_sse_winograd_clmul1_x8_byte_swap]  ; lengths: as in memory
+    movdqu      xmm0, [rsp]                         ; E_K(J_0)
+    pxor        xmm2, xmm0                          ; the tag
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    movq        xmm3, [rax]			; bytes 0..7
-    movq        xmm1, [rax + r10 - 8]		; the last 8 bytes
+    movq        xmm3, [rax]                         ; bytes 0..7
+    movq        xmm1, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     movq        xmm0, rax
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .truncated
 .four:
-    movd        xmm3, [rax]			; the given tag
+    movd        xmm3, [rax]                         ; the given tag
 .truncated:
-    pxor        xmm2, xmm3			; differences
+    pxor        xmm2, xmm3                          ; differences
     movq        xmm1, r10
     pxor        xmm0, xmm0
-    pshufb      xmm1, xmm0			; r in every byte
-    pcmpgtb     xmm1, [rel gcm256_sse_winograd_clmul1_x8_positions]	; ones in bytes 0..r-1
-    pand        xmm2, xmm1			; zero-padded
+    pshufb      xmm1, xmm0                          ; r in every byte
+    pcmpgtb     xmm1, [rel gcm256_sse_winograd_clmul1_x8_positions]  ; ones in bytes 0..r-1
+    pand        xmm2, xmm1                          ; zero-padded
     jmp         .compare
 .whole:
-    movdqu      xmm0, [rax]			; the given tag
-    pxor        xmm2, xmm0			; differences
+    movdqu      xmm0, [rax]                         ; the given tag
+    pxor        xmm2, xmm0                          ; differences
 .compare:
     pshufd      xmm0, xmm2, 0x4e
-    por         xmm2, xmm0			; all differences
+    por         xmm2, xmm0                          ; all differences
     movq        rax, xmm2
     cmp         rax, 0x00
     je          .right
@@ -5098,7 +5098,7 @@ gcm256_sse_winograd_clmul1_x8_open:
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r13], xmm0			; zeros
+    movdqu      [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -5109,52 +5109,52 @@ gcm256_sse_winograd_clmul1_x8_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r13], xmm0			; zeros
+    movq        [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r13], xmm0			; zeros
+    movd        [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r13], xmm0, 0x00		; zeros
+    pextrw      word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r13], xmm0, 0x00		; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x10			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

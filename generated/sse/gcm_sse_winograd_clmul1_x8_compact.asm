@@ -76,80 +76,80 @@ global gcm_sse_winograd_clmul1_x8_compact_init:function (gcm_sse_winograd_clmul1
 align 32
 gcm_sse_winograd_clmul1_x8_compact_init:
     endbr64
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_rotated_word_3]	; rotated_word_3
-    movdqa      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_word_3]	; word_3
+    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_rotated_word_3]  ; rotated_word_3
+    movdqa      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_word_3]  ; word_3
     mov         r8, rdi
     lea         rax, [rel gcm_sse_winograd_clmul1_x8_compact_rcons]
     mov         ecx, 0x00
-    movdqu      xmm5, [rsi]			; k_0
+    movdqu      xmm5, [rsi]                         ; k_0
     cmp         rdx, 0x18
     je          .middle
     cmp         rdx, 0x20
     jae         .longest
 .shortest:
-    movdqu      [r8 + 432], xmm5		; k_i
+    movdqu      [r8 + 432], xmm5                    ; k_i
     add         r8, 0x10
     movdqa      xmm1, xmm5
-    pshufb      xmm1, xmm0			; RotWord
-    aesenclast  xmm1, [rax + rcx]		; SubWord + Rcon
+    pshufb      xmm1, xmm0                          ; RotWord
+    aesenclast  xmm1, [rax + rcx]                   ; SubWord + Rcon
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x04
-    pxor        xmm5, xmm2			; w_i + w_(i-1)
+    pxor        xmm5, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm5
     pslldq      xmm2, 0x08
-    pxor        xmm5, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm1			; the next words
+    pxor        xmm5, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm1                          ; the next words
     add         rcx, 0x10
     cmp         rcx, 0xa0
     jb          .shortest
 .after_shortest:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .last
 .middle:
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_rotated_word_1]	; rotated_word_1
-    movdqu      xmm4, [rsi + 8]			; words 2 … 5
-    psrldq      xmm4, 0x08			; words 4 and 5
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_rotated_word_1]  ; rotated_word_1
+    movdqu      xmm4, [rsi + 8]                     ; words 2 … 5
+    psrldq      xmm4, 0x08                          ; words 4 and 5
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .two_steps:
-    movdqu      [r8 + 432], xmm5		; k_i
+    movdqu      [r8 + 432], xmm5                    ; k_i
     movdqa      xmm2, xmm4
-    pshufb      xmm2, xmm0			; RotWord
-    aesenclast  xmm2, [rax + rcx]		; SubWord + Rcon
+    pshufb      xmm2, xmm0                          ; RotWord
+    aesenclast  xmm2, [rax + rcx]                   ; SubWord + Rcon
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x04
-    pxor        xmm5, xmm3			; w_i + w_(i-1)
+    pxor        xmm5, xmm3                          ; w_i + w_(i-1)
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x08
-    pxor        xmm5, xmm3			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm2			; the next words
+    pxor        xmm5, xmm3                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm2                          ; the next words
     movdqa      xmm2, xmm4
-    punpcklqdq  xmm2, xmm5			; two words of either step
-    movdqu      [r8 + 448], xmm2		; k_i
+    punpcklqdq  xmm2, xmm5                          ; two words of either step
+    movdqu      [r8 + 448], xmm2                    ; k_i
     movdqa      xmm2, xmm5
-    pshufb      xmm2, xmm1			; w
+    pshufb      xmm2, xmm1                          ; w
     movdqa      xmm3, xmm4
     pslldq      xmm3, 0x04
     pxor        xmm4, xmm3
-    pxor        xmm4, xmm2			; the next two words
+    pxor        xmm4, xmm2                          ; the next two words
     pshufd      xmm2, xmm5, 0x4e
-    punpcklqdq  xmm2, xmm4			; the last four words
-    movdqu      [r8 + 464], xmm2		; k_i
+    punpcklqdq  xmm2, xmm4                          ; the last four words
+    movdqu      [r8 + 464], xmm2                    ; k_i
     movdqa      xmm2, xmm4
-    pshufb      xmm2, xmm0			; RotWord
-    aesenclast  xmm2, [rax + rcx + 16]		; SubWord + Rcon
+    pshufb      xmm2, xmm0                          ; RotWord
+    aesenclast  xmm2, [rax + rcx + 16]              ; SubWord + Rcon
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x04
-    pxor        xmm5, xmm3			; w_i + w_(i-1)
+    pxor        xmm5, xmm3                          ; w_i + w_(i-1)
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x08
-    pxor        xmm5, xmm3			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm2			; the next words
+    pxor        xmm5, xmm3                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm2                          ; the next words
     movdqa      xmm2, xmm5
-    pshufb      xmm2, xmm1			; w
+    pshufb      xmm2, xmm1                          ; w
     movdqa      xmm3, xmm4
     pslldq      xmm3, 0x04
     pxor        xmm4, xmm3
-    pxor        xmm4, xmm2			; the next two words
+    pxor        xmm4, xmm2                          ; the next two words
     add         r8, 0x30
     add         rcx, 0x20
     cmp         rcx, 0x80
@@ -157,132 +157,132 @@ gcm_sse_winograd_clmul1_x8_compact_init:
 .after_two_steps:
     jmp         .last
 .longest:
-    movdqu      xmm4, [rsi + 16]		; k_1
+    movdqu      xmm4, [rsi + 16]                    ; k_1
 .even_and_odd:
-    movdqu      [r8 + 432], xmm5		; k_i
-    movdqu      [r8 + 448], xmm4		; k_i
+    movdqu      [r8 + 432], xmm5                    ; k_i
+    movdqu      [r8 + 448], xmm4                    ; k_i
     add         r8, 0x20
     movdqa      xmm2, xmm4
-    pshufb      xmm2, xmm0			; RotWord
-    aesenclast  xmm2, [rax + rcx]		; SubWord + Rcon
+    pshufb      xmm2, xmm0                          ; RotWord
+    aesenclast  xmm2, [rax + rcx]                   ; SubWord + Rcon
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x04
-    pxor        xmm5, xmm3			; w_i + w_(i-1)
+    pxor        xmm5, xmm3                          ; w_i + w_(i-1)
     movdqa      xmm3, xmm5
     pslldq      xmm3, 0x08
-    pxor        xmm5, xmm3			; w_i + … + w_(i-3)
-    pxor        xmm5, xmm2			; the next words
+    pxor        xmm5, xmm3                          ; w_i + … + w_(i-3)
+    pxor        xmm5, xmm2                          ; the next words
     movdqa      xmm3, xmm5
-    pshufb      xmm3, xmm1			; w
+    pshufb      xmm3, xmm1                          ; w
     pxor        xmm2, xmm2
-    aesenclast  xmm3, xmm2			; SubWord
+    aesenclast  xmm3, xmm2                          ; SubWord
     movdqa      xmm2, xmm4
     pslldq      xmm2, 0x04
-    pxor        xmm4, xmm2			; w_i + w_(i-1)
+    pxor        xmm4, xmm2                          ; w_i + w_(i-1)
     movdqa      xmm2, xmm4
     pslldq      xmm2, 0x08
-    pxor        xmm4, xmm2			; w_i + … + w_(i-3)
-    pxor        xmm4, xmm3			; the next words
+    pxor        xmm4, xmm2                          ; w_i + … + w_(i-3)
+    pxor        xmm4, xmm3                          ; the next words
     add         rcx, 0x10
     cmp         rcx, 0x70
     jb          .even_and_odd
 .after_even_and_odd:
 .last:
-    movdqu      [r8 + 432], xmm5		; k_i
-    sub         r8, rdi				; place of k_Nr, from k_0
+    movdqu      [r8 + 432], xmm5                    ; k_i
+    sub         r8, rdi                             ; place of k_Nr, from k_0
     movq        xmm0, r8
-    movdqu      [rdi + 672], xmm0		; place of k_Nr
+    movdqu      [rdi + 672], xmm0                   ; place of k_Nr
     pxor        xmm10, xmm10
-    movdqu      xmm0, [rdi + 432]		; k_0
-    pxor        xmm10, xmm0			; + k_0
-    mov         eax, 0x10			; place of k_1, from k_0
-    movdqu      xmm0, [rdi + rax + 432]		; k_i
-    aesenc      xmm10, xmm0			; round i
+    movdqu      xmm0, [rdi + 432]                   ; k_0
+    pxor        xmm10, xmm0                         ; + k_0
+    mov         eax, 0x10                           ; place of k_1, from k_0
+    movdqu      xmm0, [rdi + rax + 432]             ; k_i
+    aesenc      xmm10, xmm0                         ; round i
     add         rax, 0x10
 .H:
-    movdqu      xmm0, [rdi + rax + 432]		; k_i
-    aesenc      xmm10, xmm0			; round i
-    movdqu      xmm0, [rdi + rax + 448]		; k_i
-    aesenc      xmm10, xmm0			; round i
+    movdqu      xmm0, [rdi + rax + 432]             ; k_i
+    aesenc      xmm10, xmm0                         ; round i
+    movdqu      xmm0, [rdi + rax + 448]             ; k_i
+    aesenc      xmm10, xmm0                         ; round i
     add         rax, 0x20
     cmp         r8, rax
     ja          .H
 .after_H:
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q]	; fold_q
-    movdqu      xmm1, [rdi + rax + 432]		; k_i
-    aesenclast  xmm10, xmm1			; H = E_K(0)
-    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; H
+    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q]  ; fold_q
+    movdqu      xmm1, [rdi + rax + 432]             ; k_i
+    aesenclast  xmm10, xmm1                         ; H = E_K(0)
+    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; H
     pshufd      xmm1, xmm10, 0xff
-    psrad       xmm1, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm1, xmm0			; B_1: x^-1 if it is set
+    psrad       xmm1, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm1, xmm0                          ; B_1: x^-1 if it is set
     movdqa      xmm2, xmm10
-    psrlq       xmm2, 0x3f			; B_1: bits that cross
-    pslldq      xmm2, 0x08			; B_1: from the low to the high half
-    psllq       xmm10, 0x01			; B_1: H << 1
-    pxor        xmm10, xmm2			; B_1: as 128 bits
-    pxor        xmm10, xmm1			; B_1: B = H·x^-1 mod P
+    psrlq       xmm2, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm2, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm2                         ; B_1: as 128 bits
+    pxor        xmm10, xmm1                         ; B_1: B = H·x^-1 mod P
     movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, xmm0, 0x10		; B_1: B0·Q'
-    pshufd      xmm1, xmm10, 0x4e		; B_1: (B1, B0)
-    pxor        xmm2, xmm1			; B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; B_1: B0·Q'
+    pshufd      xmm1, xmm10, 0x4e                   ; B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; B_1: fold B
     movdqa      xmm1, xmm10
-    punpcklqdq  xmm1, xmm2			; B_1: C1
+    punpcklqdq  xmm1, xmm2                          ; B_1: C1
     movdqa      xmm3, xmm10
-    punpckhqdq  xmm3, xmm2			; B_1: C2
+    punpckhqdq  xmm3, xmm2                          ; B_1: C2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm2, xmm1, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm3, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm4, xmm3, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm0, 0x10		; B_1: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm2, xmm4			; B_1: + HI
-    pxor        xmm5, xmm2			; B_1: RES = fold(LO) + HI
-    pxor        xmm2, xmm2			; B_1
-    mov         eax, 0x09			; B_1: registers
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    pclmulqdq   xmm5, xmm0, 0x10                    ; B_1: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; B_1: + HI
+    pxor        xmm5, xmm2                          ; B_1: RES = fold(LO) + HI
+    pxor        xmm2, xmm2                          ; B_1
+    mov         eax, 0x09                           ; B_1: registers
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .powers:
     movdqa      xmm6, xmm10
-    pclmulqdq   xmm6, xmm0, 0x10		; V_(i+1) = V_i·B_L: B0·Q'
-    pshufd      xmm4, xmm10, 0x4e		; V_(i+1) = V_i·B_L: (B1, B0)
-    pxor        xmm6, xmm4			; V_(i+1) = V_i·B_L: fold B
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+1) = V_i·B_L: B0·Q'
+    pshufd      xmm4, xmm10, 0x4e                   ; V_(i+1) = V_i·B_L: (B1, B0)
+    pxor        xmm6, xmm4                          ; V_(i+1) = V_i·B_L: fold B
     movdqa      xmm4, xmm10
-    punpcklqdq  xmm4, xmm6			; V_(i+1) = V_i·B_L: C1
+    punpcklqdq  xmm4, xmm6                          ; V_(i+1) = V_i·B_L: C1
     movdqa      xmm7, xmm10
-    punpckhqdq  xmm7, xmm6			; V_(i+1) = V_i·B_L: C2
+    punpckhqdq  xmm7, xmm6                          ; V_(i+1) = V_i·B_L: C2
     movdqa      xmm6, xmm4
-    pclmulqdq   xmm6, xmm4, 0x10		; V_(i+1) = V_i·B_L: C1[0]·C1[1]
+    pclmulqdq   xmm6, xmm4, 0x10                    ; V_(i+1) = V_i·B_L: C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; V_(i+1) = V_i·B_L: C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; V_(i+1) = V_i·B_L: C2[0]·C2[1]
     movdqa      xmm9, xmm6
-    pclmulqdq   xmm9, xmm0, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    pshufd      xmm6, xmm6, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    pxor        xmm6, xmm8			; V_(i+1) = V_i·B_L: + HI
-    pxor        xmm9, xmm6			; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    movdqu      [rdi + 128], xmm4		; V_(i+1) = V_i·B_L: C1
-    movdqu      [rdi + 272], xmm7		; V_(i+1) = V_i·B_L: C2
-    pxor        xmm9, xmm2			; V_(i+1) = V_i·B_L: R_i
-    movdqa      xmm2, xmm9			; V_(i+1) = V_i·B_L
-    movdqu      [rdi + 416], xmm2		; V_(i+1) = V_i·B_L: R
+    pclmulqdq   xmm9, xmm0, 0x10                    ; V_(i+1) = V_i·B_L: LO0·Q'
+    pshufd      xmm6, xmm6, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    pxor        xmm6, xmm8                          ; V_(i+1) = V_i·B_L: + HI
+    pxor        xmm9, xmm6                          ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    movdqu      [rdi + 128], xmm4                   ; V_(i+1) = V_i·B_L: C1
+    movdqu      [rdi + 272], xmm7                   ; V_(i+1) = V_i·B_L: C2
+    pxor        xmm9, xmm2                          ; V_(i+1) = V_i·B_L: R_i
+    movdqa      xmm2, xmm9                          ; V_(i+1) = V_i·B_L
+    movdqu      [rdi + 416], xmm2                   ; V_(i+1) = V_i·B_L: R
     movdqa      xmm4, xmm10
-    pxor        xmm4, xmm1			; V_(i+1) = V_i·B_L: T = A + C1
+    pxor        xmm4, xmm1                          ; V_(i+1) = V_i·B_L: T = A + C1
     movdqa      xmm6, xmm10
-    pxor        xmm6, xmm3			; V_(i+1) = V_i·B_L: U = A + C2
-    pclmulqdq   xmm10, xmm10, 0x10		; V_(i+1) = V_i·B_L: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+1) = V_i·B_L: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; V_(i+1) = V_i·B_L: U0·U1
-    pxor        xmm4, xmm10			; V_(i+1) = V_i·B_L: LO += S
-    pxor        xmm6, xmm10			; V_(i+1) = V_i·B_L: HI += S
-    pxor        xmm6, xmm5			; V_(i+1) = V_i·B_L: HI minus the key terms
+    pxor        xmm6, xmm3                          ; V_(i+1) = V_i·B_L: U = A + C2
+    pclmulqdq   xmm10, xmm10, 0x10                  ; V_(i+1) = V_i·B_L: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+1) = V_i·B_L: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_(i+1) = V_i·B_L: U0·U1
+    pxor        xmm4, xmm10                         ; V_(i+1) = V_i·B_L: LO += S
+    pxor        xmm6, xmm10                         ; V_(i+1) = V_i·B_L: HI += S
+    pxor        xmm6, xmm5                          ; V_(i+1) = V_i·B_L: HI minus the key terms
     movdqa      xmm10, xmm4
-    pclmulqdq   xmm10, xmm0, 0x10		; V_(i+1) = V_i·B_L: LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; V_(i+1) = V_i·B_L: (LO1, LO0)
-    pxor        xmm4, xmm6			; V_(i+1) = V_i·B_L: + HI
-    pxor        xmm10, xmm4			; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
-    sub         rdi, 0x10			; V_(i+1) = V_i·B_L
-    sub         rax, 0x01			; V_(i+1) = V_i·B_L
+    pclmulqdq   xmm10, xmm0, 0x10                   ; V_(i+1) = V_i·B_L: LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; V_(i+1) = V_i·B_L: (LO1, LO0)
+    pxor        xmm4, xmm6                          ; V_(i+1) = V_i·B_L: + HI
+    pxor        xmm10, xmm4                         ; V_(i+1) = V_i·B_L: RES = fold(LO) + HI
+    sub         rdi, 0x10                           ; V_(i+1) = V_i·B_L
+    sub         rax, 0x01                           ; V_(i+1) = V_i·B_L
     cmp         rax, 0x01
-    jae         .powers				; V_(i+1) = V_i·B_L
+    jae         .powers                             ; V_(i+1) = V_i·B_L
 .after_powers:
     ret
 .end:
@@ -295,229 +295,229 @@ global gcm_sse_winograd_clmul1_x8_compact_encrypt:function (gcm_sse_winograd_clm
 align 32
 gcm_sse_winograd_clmul1_x8_compact_encrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         eax, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         eax, 0x01                           ; how it was entered
 .entered:
     cmp         r9, 0x00
     je          .done
-    movdqu      xmm0, [rdx]			; X, bytes as in memory
-    movdqu      [rsp], xmm0			; spill
-    movdqa      xmm0, [rsp]			; reload
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; X
-    movdqu      [rsp], xmm0			; spill
-    movdqu      xmm15, [rsi]			; counter block
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter, last word first
+    movdqu      xmm0, [rdx]                         ; X, bytes as in memory
+    movdqu      [rsp], xmm0                         ; spill
+    movdqa      xmm0, [rsp]                         ; reload
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X
+    movdqu      [rsp], xmm0                         ; spill
+    movdqu      xmm15, [rsi]                        ; counter block
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
     cmp         r9, 0x80
     jb          .rest
-    mov         r11, rcx			; what is hashed
-    mov         r10, rax			; whether nothing is hashed yet
+    mov         r11, rcx                            ; what is hashed
+    mov         r10, rax                            ; whether nothing is hashed yet
     cmp         rax, 0x00
     je          .turn
     mov         r11, r8
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .turn
 .group:
     mov         r10d, 0x00
 .turn:
     movdqa      xmm7, xmm15
-    pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm8, xmm15
-    pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm9, xmm15
-    pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm10, xmm15
-    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm11, xmm15
-    pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm12, xmm15
-    pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm13, xmm15
-    pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm14, xmm15
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
-    movdqu      xmm0, [rdi + 432]		; k_0
-    pxor        xmm7, xmm0			; + k_0
-    pxor        xmm8, xmm0			; + k_0
-    pxor        xmm9, xmm0			; + k_0
-    pxor        xmm10, xmm0			; + k_0
-    pxor        xmm11, xmm0			; + k_0
-    pxor        xmm12, xmm0			; + k_0
-    pxor        xmm13, xmm0			; + k_0
-    pxor        xmm14, xmm0			; + k_0
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqu      xmm0, [rdi + 432]                   ; k_0
+    pxor        xmm7, xmm0                          ; + k_0
+    pxor        xmm8, xmm0                          ; + k_0
+    pxor        xmm9, xmm0                          ; + k_0
+    pxor        xmm10, xmm0                         ; + k_0
+    pxor        xmm11, xmm0                         ; + k_0
+    pxor        xmm12, xmm0                         ; + k_0
+    pxor        xmm13, xmm0                         ; + k_0
+    pxor        xmm14, xmm0                         ; + k_0
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         ebx, 0x10			; place of k_1, from k_0
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         ebx, 0x10                           ; place of k_1, from k_0
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    movdqu      xmm0, [rdi + rbx + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
-    movdqu      xmm0, [rdi + rbx + 448]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
+    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     cmp         r10, 0x01
     je          .cipher_alone
-    movdqu      xmm0, [r11 + rbx + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm3, [r11 + rbx + 32]		; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
+    movdqu      xmm0, [r11 + rbx + 16]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm3, [r11 + rbx + 32]              ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rbx + 32]		; T = A + C1
+    pxor        xmm1, [rdi + rbx + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rbx + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + rbx + 176]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rbx + 48]		; T = A + C1
+    pxor        xmm0, [rdi + rbx + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rbx + 192]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
+    pxor        xmm1, [rdi + rbx + 192]             ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
 .cipher_alone:
     add         rbx, 0x20
     cmp         rbx, 0x70
     jb          .pairs
 .after_pairs:
-    movdqu      xmm0, [rdi + rbx + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     add         rbx, 0x10
     cmp         r10, 0x01
     je          .nothing_hashed
-    movdqu      xmm3, [r11]			; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm0, [r11 + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm3, [rsp]			; A = X + C
+    movdqu      xmm3, [r11]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm3, [rsp]                         ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]		; T = A + C1
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + 16]		; T = A + C1
+    pxor        xmm0, [rdi + 16]                    ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
-    pxor        xmm5, xmm4			; LO += S
-    pxor        xmm6, xmm4			; HI += S
-    pxor        xmm6, [rdi + 304]		; HI minus the key terms
-    movdqu      [rsp], xmm5			; spill
-    movdqa      xmm0, [rsp]			; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp], xmm0			; spill
-    pshufd      xmm0, xmm5, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm6			; + HI
-    movdqa      xmm1, [rsp]			; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1			; spill
+    pxor        xmm1, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm5, xmm4                          ; LO += S
+    pxor        xmm6, xmm4                          ; HI += S
+    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
+    movdqu      [rsp], xmm5                         ; spill
+    movdqa      xmm0, [rsp]                         ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp], xmm0                         ; spill
+    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm6                          ; + HI
+    movdqa      xmm1, [rsp]                         ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp], xmm1                         ; spill
     add         r11, 0x80
 .nothing_hashed:
-    mov         r10, [rdi + 672]		; place of k_Nr, from k_0
+    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
 .cipher:
-    movdqu      xmm0, [rdi + rbx + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
-    movdqu      xmm0, [rdi + rbx + 448]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
+    movdqu      xmm0, [rdi + rbx + 448]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     add         rbx, 0x20
     cmp         r10, rbx
     ja          .cipher
 .after_cipher:
-    movdqu      xmm0, [rdi + rbx + 432]		; k_i
+    movdqu      xmm0, [rdi + rbx + 432]             ; k_i
     movdqu      xmm1, [rcx]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm7, xmm1			; last round: the other text
-    movdqu      [r8], xmm7			; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm7, xmm1                          ; last round: the other text
+    movdqu      [r8], xmm7                          ; written
     movdqu      xmm1, [rcx + 16]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm8, xmm1			; last round: the other text
-    movdqu      [r8 + 16], xmm8			; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm8, xmm1                          ; last round: the other text
+    movdqu      [r8 + 16], xmm8                     ; written
     movdqu      xmm1, [rcx + 32]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm9, xmm1			; last round: the other text
-    movdqu      [r8 + 32], xmm9			; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm9, xmm1                          ; last round: the other text
+    movdqu      [r8 + 32], xmm9                     ; written
     movdqu      xmm1, [rcx + 48]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm10, xmm1			; last round: the other text
-    movdqu      [r8 + 48], xmm10		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm10, xmm1                         ; last round: the other text
+    movdqu      [r8 + 48], xmm10                    ; written
     movdqu      xmm1, [rcx + 64]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm11, xmm1			; last round: the other text
-    movdqu      [r8 + 64], xmm11		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm11, xmm1                         ; last round: the other text
+    movdqu      [r8 + 64], xmm11                    ; written
     movdqu      xmm1, [rcx + 80]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm12, xmm1			; last round: the other text
-    movdqu      [r8 + 80], xmm12		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm12, xmm1                         ; last round: the other text
+    movdqu      [r8 + 80], xmm12                    ; written
     movdqu      xmm1, [rcx + 96]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm13, xmm1			; last round: the other text
-    movdqu      [r8 + 96], xmm13		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm13, xmm1                         ; last round: the other text
+    movdqu      [r8 + 96], xmm13                    ; written
     movdqu      xmm1, [rcx + 112]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm14, xmm1			; last round: the other text
-    movdqu      [r8 + 112], xmm14		; written
-    add         rcx, 0x80			; next group
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm14, xmm1                         ; last round: the other text
+    movdqu      [r8 + 112], xmm14                   ; written
+    add         rcx, 0x80                           ; next group
     add         r8, 0x80
     sub         r9, 0x80
     cmp         r9, 0x80
@@ -528,126 +528,126 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         r10d, 0x10			; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         r10d, 0x10                          ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .last_pairs:
-    movdqu      xmm0, [r11 + r10 + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm3, [r11 + r10 + 32]		; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
+    movdqu      xmm0, [r11 + r10 + 16]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm3, [r11 + r10 + 32]              ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + r10 + 32]		; T = A + C1
+    pxor        xmm1, [rdi + r10 + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + r10 + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + r10 + 176]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + r10 + 48]		; T = A + C1
+    pxor        xmm0, [rdi + r10 + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + r10 + 192]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
+    pxor        xmm1, [rdi + r10 + 192]             ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
     add         r10, 0x20
     cmp         r10, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm3, [r11]			; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm0, [r11 + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm3, [rsp]			; A = X + C
+    movdqu      xmm3, [r11]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm0, [r11 + 16]                    ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm3, [rsp]                         ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]		; T = A + C1
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + 16]		; T = A + C1
+    pxor        xmm0, [rdi + 16]                    ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
-    pxor        xmm5, xmm4			; LO += S
-    pxor        xmm6, xmm4			; HI += S
-    pxor        xmm6, [rdi + 304]		; HI minus the key terms
-    movdqu      [rsp], xmm5			; spill
-    movdqa      xmm0, [rsp]			; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp], xmm0			; spill
-    pshufd      xmm0, xmm5, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm6			; + HI
-    movdqa      xmm1, [rsp]			; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1			; spill
+    pxor        xmm1, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm5, xmm4                          ; LO += S
+    pxor        xmm6, xmm4                          ; HI += S
+    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
+    movdqu      [rsp], xmm5                         ; spill
+    movdqa      xmm0, [rsp]                         ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp], xmm0                         ; spill
+    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm6                          ; + HI
+    movdqa      xmm1, [rsp]                         ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp], xmm1                         ; spill
 .rest:
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]	; positions
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .hashed_all
     lea         r10, [r9 + 15]
     and         r10, -16
     lea         rbx, [rdi + 144]
     sub         rbx, r10
-    movdqu      xmm1, [rbx + 288]		; R: the key terms of all powers that are met
+    movdqu      xmm1, [rbx + 288]                   ; R: the key terms of all powers that are met
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
     pxor        xmm9, xmm9
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .block:
     movdqa      xmm5, xmm15
-    pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    movdqu      xmm2, [rdi + 432]		; k_0
-    pxor        xmm5, xmm2			; + k_0
-    mov         r11d, 0x10			; place of k_1, from k_0
-    movdqu      xmm2, [rdi + r11 + 432]		; k_i
-    aesenc      xmm5, xmm2			; round i
+    pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    movdqu      xmm2, [rdi + 432]                   ; k_0
+    pxor        xmm5, xmm2                          ; + k_0
+    mov         r11d, 0x10                          ; place of k_1, from k_0
+    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
     add         r11, 0x10
-    mov         r10, [rdi + 672]		; place of k_Nr, from k_0
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    mov         r10, [rdi + 672]                    ; place of k_Nr, from k_0
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    movdqu      xmm2, [rdi + r11 + 432]		; k_i
-    aesenc      xmm5, xmm2			; round i
-    movdqu      xmm2, [rdi + r11 + 448]		; k_i
-    aesenc      xmm5, xmm2			; round i
+    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
+    movdqu      xmm2, [rdi + r11 + 448]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
     add         r11, 0x20
     cmp         r10, r11
     ja          .block_round
 .after_block_round:
-    movdqu      xmm2, [rdi + r11 + 432]		; k_i
-    aesenclast  xmm5, xmm2			; keystream
+    movdqu      xmm2, [rdi + r11 + 432]             ; k_i
+    aesenclast  xmm5, xmm2                          ; keystream
     cmp         r9, 0x10
     jb          .partial
-    movdqu      xmm6, [rcx]			; text
-    pxor        xmm5, xmm6			; the other text
-    movdqu      [r8], xmm5			; written
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    movdqu      xmm6, [rcx]                         ; text
+    pxor        xmm5, xmm6                          ; the other text
+    movdqu      [r8], xmm5                          ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .block_chosen
     movdqa      xmm6, xmm5
@@ -657,146 +657,146 @@ gcm_sse_winograd_clmul1_x8_compact_encrypt:
     pxor        xmm6, xmm6
     cmp         r9, 0x08
     jb          .partial_under8
-    movq        xmm6, [rcx]			; bytes 0..7
-    movq        xmm3, [rcx + r9 - 8]		; the last 8 bytes
+    movq        xmm6, [rcx]                         ; bytes 0..7
+    movq        xmm3, [rcx + r9 - 8]                ; the last 8 bytes
     mov         r10, r9
     shl         r10, 0x03
     sub         r10, 0x78
-    neg         r10				; 8·(15 - r) bits
+    neg         r10                                 ; 8·(15 - r) bits
     movq        xmm2, r10
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm6, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         r9, 0x04
     jb          .partial_under4
-    movd        xmm6, [rcx]			; bytes 0..3
-    movd        xmm3, [rcx + r9 - 4]		; the last 4 bytes
+    movd        xmm6, [rcx]                         ; bytes 0..3
+    movd        xmm3, [rcx + r9 - 4]                ; the last 4 bytes
     mov         r10, r9
     shl         r10, 0x03
-    sub         r10, 0x20			; 8·(r - 4) bits
+    sub         r10, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, r10
-    psllq       xmm3, xmm2			; into place
-    por         xmm6, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         r11, r9
     shr         r11, 0x01
-    movzx       r10d, byte [rcx]		; byte 0
+    movzx       r10d, byte [rcx]                    ; byte 0
     movq        xmm6, r10
-    movzx       r10d, byte [rcx + r11]		; byte r >> 1
+    movzx       r10d, byte [rcx + r11]              ; byte r >> 1
     movq        xmm3, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     mov         r11, r9
     sub         r11, 0x01
-    movzx       r10d, byte [rcx + r11]		; byte r - 1
+    movzx       r10d, byte [rcx + r11]              ; byte r - 1
     movq        xmm4, r10
-    mov         r10d, 0x00			; no byte stays
+    mov         r10d, 0x00                          ; no byte stays
     shl         r11, 0x03
     movq        xmm2, r11
-    psllq       xmm4, xmm2			; into place
-    mov         r10d, 0x00			; no byte stays
+    psllq       xmm4, xmm2                          ; into place
+    mov         r10d, 0x00                          ; no byte stays
     por         xmm6, xmm3
-    por         xmm6, xmm4			; C_last, zero-padded
+    por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
-    pxor        xmm5, xmm6			; the other text
+    pxor        xmm5, xmm6                          ; the other text
     mov         r11, r8
     movdqa      xmm2, xmm5
     mov         r10, r9
     and         r10, 0x08
     cmp         r10, 0x00
     je          .partial_stored_8
-    movq        [r11], xmm2			; 8 of its bytes
-    psrldq      xmm2, 0x08			; the bytes after them
+    movq        [r11], xmm2                         ; 8 of its bytes
+    psrldq      xmm2, 0x08                          ; the bytes after them
     add         r11, 0x08
 .partial_stored_8:
     mov         r10, r9
     and         r10, 0x04
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x00
     je          .partial_stored_4
-    movd        [r11], xmm2			; 4 of its bytes
-    psrldq      xmm2, 0x04			; the bytes after them
+    movd        [r11], xmm2                         ; 4 of its bytes
+    psrldq      xmm2, 0x04                          ; the bytes after them
     add         r11, 0x04
 .partial_stored_4:
     mov         r10, r9
     and         r10, 0x02
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x00
     je          .partial_stored_2
-    pextrw      word [r11], xmm2, 0x00		; 2 of its bytes
-    psrldq      xmm2, 0x02			; the bytes after them
+    pextrw      word [r11], xmm2, 0x00              ; 2 of its bytes
+    psrldq      xmm2, 0x02                          ; the bytes after them
     add         r11, 0x02
 .partial_stored_2:
     mov         r10, r9
     and         r10, 0x01
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x00
     je          .partial_stored_1
-    pextrb      byte [r11], xmm2, 0x00		; 1 of its bytes
+    pextrb      byte [r11], xmm2, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         rax, 0x00
     je          .partial_chosen
     movq        xmm3, r9
     pxor        xmm2, xmm2
-    pshufb      xmm3, xmm2			; r in every byte
-    pcmpgtb     xmm3, xmm0			; ones in bytes 0..r-1
-    pand        xmm5, xmm3			; zero-padded
+    pshufb      xmm3, xmm2                          ; r in every byte
+    pcmpgtb     xmm3, xmm0                          ; ones in bytes 0..r-1
+    pand        xmm5, xmm3                          ; zero-padded
     movdqa      xmm6, xmm5
 .partial_chosen:
     mov         r9d, 0x10
 .hashed:
-    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm6, [rsp]			; A = X + C
-    pxor        xmm2, xmm2			; X counts once
-    movdqu      [rsp], xmm2			; spill
+    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm6, [rsp]                         ; A = X + C
+    pxor        xmm2, xmm2                          ; X counts once
+    movdqu      [rsp], xmm2                         ; spill
     movdqa      xmm2, xmm6
-    pxor        xmm2, [rbx]			; T = A + C1
+    pxor        xmm2, [rbx]                         ; T = A + C1
     movdqa      xmm3, xmm6
-    pxor        xmm3, [rbx + 144]		; U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; U0·U1
-    pxor        xmm7, xmm6			; S += it
-    pxor        xmm8, xmm2			; LO += it
-    pxor        xmm9, xmm3			; HI += it
-    add         rbx, 0x10			; the next powers
+    pxor        xmm3, [rbx + 144]                   ; U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
+    pxor        xmm7, xmm6                          ; S += it
+    pxor        xmm8, xmm2                          ; LO += it
+    pxor        xmm9, xmm3                          ; HI += it
+    add         rbx, 0x10                           ; the next powers
     add         rcx, 0x10
     add         r8, 0x10
     sub         r9, 0x10
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     jne         .block
 .after_block:
 .written:
-    pxor        xmm8, xmm7			; LO += S
-    pxor        xmm9, xmm7			; HI += S
-    pxor        xmm9, xmm1			; HI minus the key terms
-    movdqu      [rsp], xmm8			; spill
-    movdqa      xmm0, [rsp]			; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp], xmm0			; spill
-    pshufd      xmm0, xmm8, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm9			; + HI
-    movdqa      xmm1, [rsp]			; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp], xmm1			; spill
+    pxor        xmm8, xmm7                          ; LO += S
+    pxor        xmm9, xmm7                          ; HI += S
+    pxor        xmm9, xmm1                          ; HI minus the key terms
+    movdqu      [rsp], xmm8                         ; spill
+    movdqa      xmm0, [rsp]                         ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp], xmm0                         ; spill
+    pshufd      xmm0, xmm8, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm9                          ; + HI
+    movdqa      xmm1, [rsp]                         ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp], xmm1                         ; spill
 .hashed_all:
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    movdqu      [rsi], xmm15			; counter block
-    movdqa      xmm0, [rsp]			; reload
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; X, bytes as in memory
-    movdqu      [rsp], xmm0			; spill
-    movdqa      xmm0, [rsp]			; reload
-    movdqu      [rdx], xmm0			; X
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    movdqu      [rsi], xmm15                        ; counter block
+    movdqa      xmm0, [rsp]                         ; reload
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsp], xmm0                         ; spill
+    movdqa      xmm0, [rsp]                         ; reload
+    movdqu      [rdx], xmm0                         ; X
 .done:
-    add         rsp, 0x10			; frame
-    pop         rbx				; callee-saved
+    add         rsp, 0x10                           ; frame
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
@@ -808,9 +808,9 @@ global gcm_sse_winograd_clmul1_x8_compact_decrypt:function (gcm_sse_winograd_clm
 align 32
 gcm_sse_winograd_clmul1_x8_compact_decrypt:
     endbr64
-    push        rbx				; callee-saved
-    sub         rsp, 0x10			; frame
-    mov         eax, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    sub         rsp, 0x10                           ; frame
+    mov         eax, 0x00                           ; how it was entered
     jmp         gcm_sse_winograd_clmul1_x8_compact_encrypt.entered
 .end:
 
@@ -822,17 +822,17 @@ global gcm_sse_winograd_clmul1_x8_compact_seal:function (gcm_sse_winograd_clmul1
 align 32
 gcm_sse_winograd_clmul1_x8_compact_seal:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r14, [rsp + 80]			; len, from the stack
-    mov         r13, [rsp + 88]			; out, from the stack
-    mov         rax, [rsp + 96]			; tag, from the stack
-    mov         r10d, 0x00			; no parameter of this function
-    mov         r11d, 0x01			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
+    mov         rax, [rsp + 96]                     ; tag, from the stack
+    mov         r10d, 0x00                          ; no parameter of this function
+    mov         r11d, 0x01                          ; how it was entered
     jmp         gcm_sse_winograd_clmul1_x8_compact_open.entered
 .end:
 
@@ -844,28 +844,28 @@ global gcm_sse_winograd_clmul1_x8_compact_open:function (gcm_sse_winograd_clmul1
 align 32
 gcm_sse_winograd_clmul1_x8_compact_open:
     endbr64
-    push        rbx				; callee-saved
-    push        rbp				; callee-saved
-    push        r12				; callee-saved
-    push        r13				; callee-saved
-    push        r14				; callee-saved
-    sub         rsp, 0x20			; frame
-    mov         r14, [rsp + 80]			; len, from the stack
-    mov         r13, [rsp + 88]			; out, from the stack
-    mov         rax, [rsp + 96]			; tag, from the stack
-    mov         r10, [rsp + 104]		; tag_len, from the stack
-    mov         r11d, 0x00			; how it was entered
+    push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
+    push        r12                                 ; callee-saved
+    push        r13                                 ; callee-saved
+    push        r14                                 ; callee-saved
+    sub         rsp, 0x20                           ; frame
+    mov         r14, [rsp + 80]                     ; len, from the stack
+    mov         r13, [rsp + 88]                     ; out, from the stack
+    mov         rax, [rsp + 96]                     ; tag, from the stack
+    mov         r10, [rsp + 104]                    ; tag_len, from the stack
+    mov         r11d, 0x00                          ; how it was entered
 .entered:
     cmp         rdx, 0x00
     je          .refused
-    mov         rbx, 2305843009213693951	; bytes of AAD or IV, at most
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    mov         rbx, 2305843009213693951            ; bytes of AAD or IV, at most
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, rbx
     ja          .refused
     cmp         r8, rbx
     ja          .refused
-    mov         rbx, 68719476704		; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         rbx, 68719476704                    ; bytes of text, at most
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, rbx
     ja          .refused
     cmp         r11, 0x01
@@ -874,7 +874,7 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
     cmp         r10, 0x11
@@ -883,182 +883,182 @@ gcm_sse_winograd_clmul1_x8_compact_open:
 .begin:
     cmp         rdx, 0x0c
     jne         .iv_other
-    movq        xmm15, [rsi]			; IV, bytes 0..7
-    movd        xmm0, [rsi + 8]			; bytes 8..11
-    punpcklqdq  xmm15, xmm0			; IV
-    por         xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_first_number]	; IV || 1
+    movq        xmm15, [rsi]                        ; IV, bytes 0..7
+    movd        xmm0, [rsi + 8]                     ; bytes 8..11
+    punpcklqdq  xmm15, xmm0                         ; IV
+    por         xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_first_number]  ; IV || 1
     jmp         .iv_ready
 .iv_other:
     mov         r12, rdx
     pxor        xmm4, xmm4
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .iv_short
 .iv_whole:
-    movdqu      xmm0, [rsi]			; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm4, xmm0			; A = X + C
+    movdqu      xmm0, [rsi]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm4, xmm0                          ; A = X + C
     movdqa      xmm0, xmm4
-    pxor        xmm0, [rdi + 128]		; T = A + C1
+    pxor        xmm0, [rdi + 128]                   ; T = A + C1
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdi + 272]		; U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm0, xmm4			; LO += S
-    pxor        xmm1, xmm4			; HI += S
-    pxor        xmm1, [rdi + 416]		; HI minus the key terms
+    pxor        xmm1, [rdi + 272]                   ; U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm0, xmm4                          ; LO += S
+    pxor        xmm1, xmm4                          ; HI += S
+    pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
     movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm4, xmm0			; RES = fold(LO) + HI
-    add         rsi, 0x10			; the next block
+    pclmulqdq   xmm4, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm4, xmm0                          ; RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
     sub         r12, 0x10
     cmp         r12, 0x10
     jae         .iv_whole
 .iv_after_whole:
 .iv_short:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .iv_absorbed
     pxor        xmm3, xmm3
     cmp         r12, 0x08
     jb          .iv_under8
-    movq        xmm3, [rsi]			; bytes 0..7
-    movq        xmm1, [rsi + r12 - 8]		; the last 8 bytes
+    movq        xmm3, [rsi]                         ; bytes 0..7
+    movq        xmm1, [rsi + r12 - 8]               ; the last 8 bytes
     shl         r12, 0x03
     sub         r12, 0x78
-    neg         r12				; 8·(15 - r) bits
+    neg         r12                                 ; 8·(15 - r) bits
     movq        xmm0, r12
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under8:
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .iv_under4
-    movd        xmm3, [rsi]			; bytes 0..3
-    movd        xmm1, [rsi + r12 - 4]		; the last 4 bytes
+    movd        xmm3, [rsi]                         ; bytes 0..3
+    movd        xmm1, [rsi + r12 - 4]               ; the last 4 bytes
     shl         r12, 0x03
-    sub         r12, 0x20			; 8·(r - 4) bits
+    sub         r12, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, r12
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .iv_padded
 .iv_under4:
     mov         rbp, r12
     shr         rbp, 0x01
-    movzx       ebx, byte [rsi]			; byte 0
+    movzx       ebx, byte [rsi]                     ; byte 0
     movq        xmm3, rbx
-    movzx       ebx, byte [rsi + rbp]		; byte r >> 1
+    movzx       ebx, byte [rsi + rbp]               ; byte r >> 1
     movq        xmm1, rbx
     shl         rbp, 0x03
     movq        xmm0, rbp
-    psllq       xmm1, xmm0			; into place
+    psllq       xmm1, xmm0                          ; into place
     sub         r12, 0x01
-    movzx       esi, byte [rsi + r12]		; byte r - 1
+    movzx       esi, byte [rsi + r12]               ; byte r - 1
     movq        xmm2, rsi
     shl         r12, 0x03
     movq        xmm0, r12
-    psllq       xmm2, xmm0			; into place
+    psllq       xmm2, xmm0                          ; into place
     por         xmm3, xmm1
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .iv_padded:
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm4, xmm3			; A = X + C
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm4, xmm3                          ; A = X + C
     movdqa      xmm0, xmm4
-    pxor        xmm0, [rdi + 128]		; T = A + C1
+    pxor        xmm0, [rdi + 128]                   ; T = A + C1
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdi + 272]		; U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm0, xmm4			; LO += S
-    pxor        xmm1, xmm4			; HI += S
-    pxor        xmm1, [rdi + 416]		; HI minus the key terms
+    pxor        xmm1, [rdi + 272]                   ; U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm0, xmm4                          ; LO += S
+    pxor        xmm1, xmm4                          ; HI += S
+    pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
     movdqa      xmm4, xmm0
-    pclmulqdq   xmm4, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm4, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm4, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm4, xmm0                          ; RES = fold(LO) + HI
 .iv_absorbed:
-    shl         rdx, 0x03			; bits
+    shl         rdx, 0x03                           ; bits
     movq        xmm0, rdx
-    pxor        xmm4, xmm0			; A = X + lengths
+    pxor        xmm4, xmm0                          ; A = X + lengths
     movdqa      xmm0, xmm4
-    pxor        xmm0, [rdi + 128]		; T = A + C1
+    pxor        xmm0, [rdi + 128]                   ; T = A + C1
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdi + 272]		; U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm0, xmm4			; LO += S
-    pxor        xmm1, xmm4			; HI += S
-    pxor        xmm1, [rdi + 416]		; HI minus the key terms
+    pxor        xmm1, [rdi + 272]                   ; U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm0, xmm4                          ; LO += S
+    pxor        xmm1, xmm4                          ; HI += S
+    pxor        xmm1, [rdi + 416]                   ; HI minus the key terms
     movdqa      xmm15, xmm0
-    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm15, xmm0			; RES = fold(LO) + HI
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; J_0
+    pclmulqdq   xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm15, xmm0                         ; RES = fold(LO) + HI
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; J_0
 .iv_ready:
-    movdqu      xmm1, [rdi + 432]		; E_K(J_0): k_0
-    pxor        xmm1, xmm15			; E_K(J_0): + k_0
-    mov         esi, 0x10			; E_K(J_0): place of k_1, from k_0
-    movdqu      xmm0, [rdi + rsi + 432]		; E_K(J_0): k_i
-    aesenc      xmm1, xmm0			; E_K(J_0): round i
-    add         rsi, 0x10			; E_K(J_0)
-    mov         rdx, [rdi + 672]		; E_K(J_0): place of k_Nr, from k_0
+    movdqu      xmm1, [rdi + 432]                   ; E_K(J_0): k_0
+    pxor        xmm1, xmm15                         ; E_K(J_0): + k_0
+    mov         esi, 0x10                           ; E_K(J_0): place of k_1, from k_0
+    movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round i
+    add         rsi, 0x10                           ; E_K(J_0)
+    mov         rdx, [rdi + 672]                    ; E_K(J_0): place of k_Nr, from k_0
 .mask:
-    movdqu      xmm0, [rdi + rsi + 432]		; E_K(J_0): k_i
-    aesenc      xmm1, xmm0			; E_K(J_0): round i
-    movdqu      xmm0, [rdi + rsi + 448]		; E_K(J_0): k_i
-    aesenc      xmm1, xmm0			; E_K(J_0): round i
-    add         rsi, 0x20			; E_K(J_0)
+    movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round i
+    movdqu      xmm0, [rdi + rsi + 448]             ; E_K(J_0): k_i
+    aesenc      xmm1, xmm0                          ; E_K(J_0): round i
+    add         rsi, 0x20                           ; E_K(J_0)
     cmp         rdx, rsi
-    ja          .mask				; E_K(J_0)
+    ja          .mask                               ; E_K(J_0)
 .after_mask:
-    movdqu      xmm0, [rdi + rsi + 432]		; E_K(J_0): k_i
-    aesenclast  xmm1, xmm0			; E_K(J_0): last round
-    movdqu      [rsp], xmm1			; E_K(J_0), put aside
-    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter, last word first
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counter
+    movdqu      xmm0, [rdi + rsi + 432]             ; E_K(J_0): k_i
+    aesenclast  xmm1, xmm0                          ; E_K(J_0): last round
+    movdqu      [rsp], xmm1                         ; E_K(J_0), put aside
+    pshufb      xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter, last word first
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counter
     mov         rbx, r8
     pxor        xmm0, xmm0
-    movdqu      [rsp + 16], xmm0		; spill
+    movdqu      [rsp + 16], xmm0                    ; spill
     cmp         rbx, 0x10
     jb          .aad_short
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_whole:
-    movdqu      xmm0, [rcx]			; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; A = X + C
-    movdqu      [rsp + 16], xmm1		; spill
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, [rdi + 128]		; T = A + C1
-    movdqa      xmm2, [rsp + 16]		; reload
-    pxor        xmm2, [rdi + 272]		; U = A + C2
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rsp + 16], 0x10		; A0·A1
-    movdqu      [rsp + 16], xmm0		; spill
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, [rsp + 16]		; LO += S
-    pxor        xmm2, [rsp + 16]		; HI += S
-    pxor        xmm2, [rdi + 416]		; HI minus the key terms
-    movdqu      [rsp + 16], xmm1		; spill
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp + 16], xmm0		; spill
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1		; spill
-    add         rcx, 0x10			; the next block
+    movdqu      xmm0, [rcx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; A = X + C
+    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, [rdi + 128]                   ; T = A + C1
+    movdqa      xmm2, [rsp + 16]                    ; reload
+    pxor        xmm2, [rdi + 272]                   ; U = A + C2
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rsp + 16], 0x10              ; A0·A1
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, [rsp + 16]                    ; LO += S
+    pxor        xmm2, [rsp + 16]                    ; HI += S
+    pxor        xmm2, [rdi + 416]                   ; HI minus the key terms
+    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp + 16], xmm1                    ; spill
+    add         rcx, 0x10                           ; the next block
     sub         rbx, 0x10
     cmp         rbx, 0x10
     jae         .aad_whole
@@ -1069,418 +1069,418 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     pxor        xmm3, xmm3
     cmp         rbx, 0x08
     jb          .aad_under8
-    movq        xmm3, [rcx]			; bytes 0..7
-    movq        xmm1, [rcx + rbx - 8]		; the last 8 bytes
+    movq        xmm3, [rcx]                         ; bytes 0..7
+    movq        xmm1, [rcx + rbx - 8]               ; the last 8 bytes
     shl         rbx, 0x03
     sub         rbx, 0x78
-    neg         rbx				; 8·(15 - r) bits
+    neg         rbx                                 ; 8·(15 - r) bits
     movq        xmm0, rbx
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
     cmp         rbx, 0x04
     jb          .aad_under4
-    movd        xmm3, [rcx]			; bytes 0..3
-    movd        xmm1, [rcx + rbx - 4]		; the last 4 bytes
+    movd        xmm3, [rcx]                         ; bytes 0..3
+    movd        xmm1, [rcx + rbx - 4]               ; the last 4 bytes
     shl         rbx, 0x03
-    sub         rbx, 0x20			; 8·(r - 4) bits
+    sub         rbx, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, rbx
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under4:
     mov         rsi, rbx
     shr         rsi, 0x01
-    movzx       edx, byte [rcx]			; byte 0
+    movzx       edx, byte [rcx]                     ; byte 0
     movq        xmm3, rdx
-    movzx       edx, byte [rcx + rsi]		; byte r >> 1
+    movzx       edx, byte [rcx + rsi]               ; byte r >> 1
     movq        xmm1, rdx
     shl         rsi, 0x03
     movq        xmm0, rsi
-    psllq       xmm1, xmm0			; into place
+    psllq       xmm1, xmm0                          ; into place
     sub         rbx, 0x01
-    movzx       ecx, byte [rcx + rbx]		; byte r - 1
+    movzx       ecx, byte [rcx + rbx]               ; byte r - 1
     movq        xmm2, rcx
     shl         rbx, 0x03
     movq        xmm0, rbx
-    psllq       xmm2, xmm0			; into place
+    psllq       xmm2, xmm0                          ; into place
     por         xmm3, xmm1
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .aad_padded:
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqa      xmm0, [rsp + 16]		; reload
-    pxor        xmm0, xmm3			; A = X + C
-    movdqu      [rsp + 16], xmm0		; spill
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, [rdi + 128]		; T = A + C1
-    movdqa      xmm2, [rsp + 16]		; reload
-    pxor        xmm2, [rdi + 272]		; U = A + C2
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rsp + 16], 0x10		; A0·A1
-    movdqu      [rsp + 16], xmm0		; spill
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, [rsp + 16]		; LO += S
-    pxor        xmm2, [rsp + 16]		; HI += S
-    pxor        xmm2, [rdi + 416]		; HI minus the key terms
-    movdqu      [rsp + 16], xmm1		; spill
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp + 16], xmm0		; spill
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1		; spill
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pxor        xmm0, xmm3                          ; A = X + C
+    movdqu      [rsp + 16], xmm0                    ; spill
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, [rdi + 128]                   ; T = A + C1
+    movdqa      xmm2, [rsp + 16]                    ; reload
+    pxor        xmm2, [rdi + 272]                   ; U = A + C2
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rsp + 16], 0x10              ; A0·A1
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, [rsp + 16]                    ; LO += S
+    pxor        xmm2, [rsp + 16]                    ; HI += S
+    pxor        xmm2, [rdi + 416]                   ; HI minus the key terms
+    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp + 16], xmm1                    ; spill
 .aad_absorbed:
     mov         rbp, r14
     mov         rbx, r13
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x80
     jb          .rest
-    mov         rdx, r9				; what is hashed
-    mov         rcx, r11			; whether nothing is hashed yet
+    mov         rdx, r9                             ; what is hashed
+    mov         rcx, r11                            ; whether nothing is hashed yet
     cmp         r11, 0x00
     je          .turn
     mov         rdx, rbx
     jmp         .turn
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     mov         ecx, 0x00
 .turn:
     movdqa      xmm7, xmm15
-    pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm7, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm8, xmm15
-    pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm8, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm9, xmm15
-    pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm9, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm10, xmm15
-    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm10, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm11, xmm15
-    pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm11, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm12, xmm15
-    pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm12, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm13, xmm15
-    pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
+    pshufb      xmm13, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
     movdqa      xmm14, xmm15
-    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
-    movdqu      xmm0, [rdi + 432]		; k_0
-    pxor        xmm7, xmm0			; + k_0
-    pxor        xmm8, xmm0			; + k_0
-    pxor        xmm9, xmm0			; + k_0
-    pxor        xmm10, xmm0			; + k_0
-    pxor        xmm11, xmm0			; + k_0
-    pxor        xmm12, xmm0			; + k_0
-    pxor        xmm13, xmm0			; + k_0
-    pxor        xmm14, xmm0			; + k_0
+    pshufb      xmm14, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    movdqu      xmm0, [rdi + 432]                   ; k_0
+    pxor        xmm7, xmm0                          ; + k_0
+    pxor        xmm8, xmm0                          ; + k_0
+    pxor        xmm9, xmm0                          ; + k_0
+    pxor        xmm10, xmm0                         ; + k_0
+    pxor        xmm11, xmm0                         ; + k_0
+    pxor        xmm12, xmm0                         ; + k_0
+    pxor        xmm13, xmm0                         ; + k_0
+    pxor        xmm14, xmm0                         ; + k_0
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         esi, 0x10			; place of k_1, from k_0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    mov         esi, 0x10                           ; place of k_1, from k_0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .pairs:
-    movdqu      xmm0, [rdi + rsi + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
-    movdqu      xmm0, [rdi + rsi + 448]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     cmp         rcx, 0x01
     je          .cipher_alone
-    movdqu      xmm0, [rdx + rsi + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm3, [rdx + rsi + 32]		; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
+    movdqu      xmm0, [rdx + rsi + 16]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm3, [rdx + rsi + 32]              ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rsi + 32]		; T = A + C1
+    pxor        xmm1, [rdi + rsi + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rsi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + rsi + 176]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rsi + 48]		; T = A + C1
+    pxor        xmm0, [rdi + rsi + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rsi + 192]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
+    pxor        xmm1, [rdi + rsi + 192]             ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
 .cipher_alone:
     add         rsi, 0x20
     cmp         rsi, 0x70
     jb          .pairs
 .after_pairs:
-    movdqu      xmm0, [rdi + rsi + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     add         rsi, 0x10
     cmp         rcx, 0x01
     je          .nothing_hashed
-    movdqu      xmm3, [rdx]			; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm0, [rdx + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm3, [rsp + 16]		; A = X + C
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm3, [rsp + 16]                    ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]		; T = A + C1
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + 16]		; T = A + C1
+    pxor        xmm0, [rdi + 16]                    ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
-    pxor        xmm5, xmm4			; LO += S
-    pxor        xmm6, xmm4			; HI += S
-    pxor        xmm6, [rdi + 304]		; HI minus the key terms
-    movdqu      [rsp + 16], xmm5		; spill
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp + 16], xmm0		; spill
-    pshufd      xmm0, xmm5, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm6			; + HI
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1		; spill
+    pxor        xmm1, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm5, xmm4                          ; LO += S
+    pxor        xmm6, xmm4                          ; HI += S
+    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
+    movdqu      [rsp + 16], xmm5                    ; spill
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm6                          ; + HI
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp + 16], xmm1                    ; spill
     add         rdx, 0x80
 .nothing_hashed:
-    mov         rcx, [rdi + 672]		; place of k_Nr, from k_0
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .cipher:
-    movdqu      xmm0, [rdi + rsi + 432]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
-    movdqu      xmm0, [rdi + rsi + 448]		; k_i
-    aesenc      xmm7, xmm0			; round i
-    aesenc      xmm8, xmm0			; round i
-    aesenc      xmm9, xmm0			; round i
-    aesenc      xmm10, xmm0			; round i
-    aesenc      xmm11, xmm0			; round i
-    aesenc      xmm12, xmm0			; round i
-    aesenc      xmm13, xmm0			; round i
-    aesenc      xmm14, xmm0			; round i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
+    movdqu      xmm0, [rdi + rsi + 448]             ; k_i
+    aesenc      xmm7, xmm0                          ; round i
+    aesenc      xmm8, xmm0                          ; round i
+    aesenc      xmm9, xmm0                          ; round i
+    aesenc      xmm10, xmm0                         ; round i
+    aesenc      xmm11, xmm0                         ; round i
+    aesenc      xmm12, xmm0                         ; round i
+    aesenc      xmm13, xmm0                         ; round i
+    aesenc      xmm14, xmm0                         ; round i
     add         rsi, 0x20
     cmp         rcx, rsi
     ja          .cipher
 .after_cipher:
-    movdqu      xmm0, [rdi + rsi + 432]		; k_i
+    movdqu      xmm0, [rdi + rsi + 432]             ; k_i
     movdqu      xmm1, [r9]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm7, xmm1			; last round: the other text
-    movdqu      [rbx], xmm7			; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm7, xmm1                          ; last round: the other text
+    movdqu      [rbx], xmm7                         ; written
     movdqu      xmm1, [r9 + 16]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm8, xmm1			; last round: the other text
-    movdqu      [rbx + 16], xmm8		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm8, xmm1                          ; last round: the other text
+    movdqu      [rbx + 16], xmm8                    ; written
     movdqu      xmm1, [r9 + 32]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm9, xmm1			; last round: the other text
-    movdqu      [rbx + 32], xmm9		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm9, xmm1                          ; last round: the other text
+    movdqu      [rbx + 32], xmm9                    ; written
     movdqu      xmm1, [r9 + 48]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm10, xmm1			; last round: the other text
-    movdqu      [rbx + 48], xmm10		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm10, xmm1                         ; last round: the other text
+    movdqu      [rbx + 48], xmm10                   ; written
     movdqu      xmm1, [r9 + 64]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm11, xmm1			; last round: the other text
-    movdqu      [rbx + 64], xmm11		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm11, xmm1                         ; last round: the other text
+    movdqu      [rbx + 64], xmm11                   ; written
     movdqu      xmm1, [r9 + 80]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm12, xmm1			; last round: the other text
-    movdqu      [rbx + 80], xmm12		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm12, xmm1                         ; last round: the other text
+    movdqu      [rbx + 80], xmm12                   ; written
     movdqu      xmm1, [r9 + 96]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm13, xmm1			; last round: the other text
-    movdqu      [rbx + 96], xmm13		; written
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm13, xmm1                         ; last round: the other text
+    movdqu      [rbx + 96], xmm13                   ; written
     movdqu      xmm1, [r9 + 112]
-    pxor        xmm1, xmm0			; k_Nr + text
-    aesenclast  xmm14, xmm1			; last round: the other text
-    movdqu      [rbx + 112], xmm14		; written
-    add         r9, 0x80			; next group
+    pxor        xmm1, xmm0                          ; k_Nr + text
+    aesenclast  xmm14, xmm1                         ; last round: the other text
+    movdqu      [rbx + 112], xmm14                  ; written
+    add         r9, 0x80                            ; next group
     add         rbx, 0x80
     sub         rbp, 0x80
     cmp         rbp, 0x80
     jae         .group
 .after_group:
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .rest
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    mov         ecx, 0x10			; place of k_1, from k_0
+    mov         ecx, 0x10                           ; place of k_1, from k_0
 .last_pairs:
-    movdqu      xmm0, [rdx + rcx + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm3, [rdx + rcx + 32]		; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
+    movdqu      xmm0, [rdx + rcx + 16]              ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm3, [rdx + rcx + 32]              ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + rcx + 32]		; T = A + C1
+    pxor        xmm1, [rdi + rcx + 32]              ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + rcx + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + rcx + 176]             ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + rcx + 48]		; T = A + C1
+    pxor        xmm0, [rdi + rcx + 48]              ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + rcx + 192]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
+    pxor        xmm1, [rdi + rcx + 192]             ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
     add         rcx, 0x20
     cmp         rcx, 0x70
     jb          .last_pairs
 .last_after_pairs:
-    movdqu      xmm3, [rdx]			; C, bytes as in memory
-    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    movdqu      xmm0, [rdx + 16]		; C, bytes as in memory
-    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm3, [rsp + 16]		; A = X + C
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    movdqu      xmm0, [rdx + 16]                    ; C, bytes as in memory
+    pshufb      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm3, [rsp + 16]                    ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 32]		; T = A + C1
+    pxor        xmm1, [rdi + 32]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm4, xmm0			; S += it
-    pxor        xmm5, xmm1			; LO += it
-    pxor        xmm6, xmm2			; HI += it
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm4, xmm0                          ; S += it
+    pxor        xmm5, xmm1                          ; LO += it
+    pxor        xmm6, xmm2                          ; HI += it
     movdqa      xmm0, xmm3
-    pxor        xmm0, [rdi + 16]		; T = A + C1
+    pxor        xmm0, [rdi + 16]                    ; T = A + C1
     movdqa      xmm1, xmm3
-    pxor        xmm1, [rdi + 160]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; U0·U1
-    pxor        xmm4, xmm3			; S += it
-    pxor        xmm5, xmm0			; LO += it
-    pxor        xmm6, xmm1			; HI += it
-    pxor        xmm5, xmm4			; LO += S
-    pxor        xmm6, xmm4			; HI += S
-    pxor        xmm6, [rdi + 304]		; HI minus the key terms
-    movdqu      [rsp + 16], xmm5		; spill
-    movdqa      xmm0, [rsp + 16]		; reload
-    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp + 16], xmm0		; spill
-    pshufd      xmm0, xmm5, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm6			; + HI
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm1		; spill
+    pxor        xmm1, [rdi + 160]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; U0·U1
+    pxor        xmm4, xmm3                          ; S += it
+    pxor        xmm5, xmm0                          ; LO += it
+    pxor        xmm6, xmm1                          ; HI += it
+    pxor        xmm5, xmm4                          ; LO += S
+    pxor        xmm6, xmm4                          ; HI += S
+    pxor        xmm6, [rdi + 304]                   ; HI minus the key terms
+    movdqu      [rsp + 16], xmm5                    ; spill
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pclmulqdq   xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp + 16], xmm0                    ; spill
+    pshufd      xmm0, xmm5, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm6                          ; + HI
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsp + 16], xmm1                    ; spill
 .rest:
-    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]	; positions
+    movdqa      xmm0, [rel gcm_sse_winograd_clmul1_x8_compact_positions]  ; positions
     lea         rcx, [rbp + 15]
     and         rcx, -16
     lea         rsi, [rdi + 128]
     sub         rsi, rcx
-    movdqu      xmm1, [rsi + 288]		; R: the key terms of all powers that are met
+    movdqu      xmm1, [rsi + 288]                   ; R: the key terms of all powers that are met
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
     pxor        xmm9, xmm9
     cmp         rbp, 0x00
     je          .written
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block:
     movdqa      xmm5, xmm15
-    pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; counter block
-    movdqu      xmm2, [rdi + 432]		; k_0
-    pxor        xmm5, xmm2			; + k_0
-    mov         edx, 0x10			; place of k_1, from k_0
-    movdqu      xmm2, [rdi + rdx + 432]		; k_i
-    aesenc      xmm5, xmm2			; round i
+    pshufb      xmm5, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; counter block
+    movdqu      xmm2, [rdi + 432]                   ; k_0
+    pxor        xmm5, xmm2                          ; + k_0
+    mov         edx, 0x10                           ; place of k_1, from k_0
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
     add         rdx, 0x10
-    mov         rcx, [rdi + 672]		; place of k_Nr, from k_0
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    mov         rcx, [rdi + 672]                    ; place of k_Nr, from k_0
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .block_round:
-    movdqu      xmm2, [rdi + rdx + 432]		; k_i
-    aesenc      xmm5, xmm2			; round i
-    movdqu      xmm2, [rdi + rdx + 448]		; k_i
-    aesenc      xmm5, xmm2			; round i
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
+    movdqu      xmm2, [rdi + rdx + 448]             ; k_i
+    aesenc      xmm5, xmm2                          ; round i
     add         rdx, 0x20
     cmp         rcx, rdx
     ja          .block_round
 .after_block_round:
-    movdqu      xmm2, [rdi + rdx + 432]		; k_i
-    aesenclast  xmm5, xmm2			; keystream
+    movdqu      xmm2, [rdi + rdx + 432]             ; k_i
+    aesenclast  xmm5, xmm2                          ; keystream
     cmp         rbp, 0x10
     jb          .partial
-    movdqu      xmm6, [r9]			; text
-    pxor        xmm5, xmm6			; the other text
-    movdqu      [rbx], xmm5			; written
+    movdqu      xmm6, [r9]                          ; text
+    pxor        xmm5, xmm6                          ; the other text
+    movdqu      [rbx], xmm5                         ; written
     cmp         r11, 0x00
     je          .block_chosen
     movdqa      xmm6, xmm5
@@ -1488,222 +1488,222 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     jmp         .hashed
 .partial:
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x08
     jb          .partial_under8
-    movq        xmm6, [r9]			; bytes 0..7
-    movq        xmm3, [r9 + rbp - 8]		; the last 8 bytes
+    movq        xmm6, [r9]                          ; bytes 0..7
+    movq        xmm3, [r9 + rbp - 8]                ; the last 8 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm6, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under8:
     cmp         rbp, 0x04
     jb          .partial_under4
-    movd        xmm6, [r9]			; bytes 0..3
-    movd        xmm3, [r9 + rbp - 4]		; the last 4 bytes
+    movd        xmm6, [r9]                          ; bytes 0..3
+    movd        xmm3, [r9 + rbp - 4]                ; the last 4 bytes
     mov         rcx, rbp
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm6, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm6, xmm3                          ; C_last, zero-padded
     jmp         .partial_padded
 .partial_under4:
     mov         rdx, rbp
     shr         rdx, 0x01
-    movzx       ecx, byte [r9]			; byte 0
+    movzx       ecx, byte [r9]                      ; byte 0
     movq        xmm6, rcx
-    movzx       ecx, byte [r9 + rdx]		; byte r >> 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
     movq        xmm3, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm2, rdx
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     mov         rdx, rbp
     sub         rdx, 0x01
-    movzx       ecx, byte [r9 + rdx]		; byte r - 1
+    movzx       ecx, byte [r9 + rdx]                ; byte r - 1
     movq        xmm4, rcx
-    mov         ecx, 0x00			; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
     movq        xmm2, rdx
-    psllq       xmm4, xmm2			; into place
-    mov         ecx, 0x00			; no byte stays
+    psllq       xmm4, xmm2                          ; into place
+    mov         ecx, 0x00                           ; no byte stays
     por         xmm6, xmm3
-    por         xmm6, xmm4			; C_last, zero-padded
+    por         xmm6, xmm4                          ; C_last, zero-padded
 .partial_padded:
-    pxor        xmm5, xmm6			; the other text
+    pxor        xmm5, xmm6                          ; the other text
     mov         rdx, rbx
     movdqa      xmm2, xmm5
     mov         rcx, rbp
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .partial_stored_8
-    movq        [rdx], xmm2			; 8 of its bytes
-    psrldq      xmm2, 0x08			; the bytes after them
+    movq        [rdx], xmm2                         ; 8 of its bytes
+    psrldq      xmm2, 0x08                          ; the bytes after them
     add         rdx, 0x08
 .partial_stored_8:
     mov         rcx, rbp
     and         rcx, 0x04
     cmp         rcx, 0x00
     je          .partial_stored_4
-    movd        [rdx], xmm2			; 4 of its bytes
-    psrldq      xmm2, 0x04			; the bytes after them
+    movd        [rdx], xmm2                         ; 4 of its bytes
+    psrldq      xmm2, 0x04                          ; the bytes after them
     add         rdx, 0x04
 .partial_stored_4:
     mov         rcx, rbp
     and         rcx, 0x02
     cmp         rcx, 0x00
     je          .partial_stored_2
-    pextrw      word [rdx], xmm2, 0x00		; 2 of its bytes
-    psrldq      xmm2, 0x02			; the bytes after them
+    pextrw      word [rdx], xmm2, 0x00              ; 2 of its bytes
+    psrldq      xmm2, 0x02                          ; the bytes after them
     add         rdx, 0x02
 .partial_stored_2:
     mov         rcx, rbp
     and         rcx, 0x01
     cmp         rcx, 0x00
     je          .partial_stored_1
-    pextrb      byte [rdx], xmm2, 0x00		; 1 of its bytes
+    pextrb      byte [rdx], xmm2, 0x00              ; 1 of its bytes
 .partial_stored_1:
     cmp         r11, 0x00
     je          .partial_chosen
     movq        xmm3, rbp
     pxor        xmm2, xmm2
-    pshufb      xmm3, xmm2			; r in every byte
-    pcmpgtb     xmm3, xmm0			; ones in bytes 0..r-1
-    pand        xmm5, xmm3			; zero-padded
+    pshufb      xmm3, xmm2                          ; r in every byte
+    pcmpgtb     xmm3, xmm0                          ; ones in bytes 0..r-1
+    pand        xmm5, xmm3                          ; zero-padded
     movdqa      xmm6, xmm5
 .partial_chosen:
     mov         ebp, 0x10
 .hashed:
-    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; C
-    pxor        xmm6, [rsp + 16]		; A = X + C
-    pxor        xmm2, xmm2			; X counts once
-    movdqu      [rsp + 16], xmm2		; spill
+    pshufb      xmm6, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; C
+    pxor        xmm6, [rsp + 16]                    ; A = X + C
+    pxor        xmm2, xmm2                          ; X counts once
+    movdqu      [rsp + 16], xmm2                    ; spill
     movdqa      xmm2, xmm6
-    pxor        xmm2, [rsi]			; T = A + C1
+    pxor        xmm2, [rsi]                         ; T = A + C1
     movdqa      xmm3, xmm6
-    pxor        xmm3, [rsi + 144]		; U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; U0·U1
-    pxor        xmm7, xmm6			; S += it
-    pxor        xmm8, xmm2			; LO += it
-    pxor        xmm9, xmm3			; HI += it
-    add         rsi, 0x10			; the next powers
+    pxor        xmm3, [rsi + 144]                   ; U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; U0·U1
+    pxor        xmm7, xmm6                          ; S += it
+    pxor        xmm8, xmm2                          ; LO += it
+    pxor        xmm9, xmm3                          ; HI += it
+    add         rsi, 0x10                           ; the next powers
     add         r9, 0x10
     add         rbx, 0x10
     sub         rbp, 0x10
-    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]	; the next counters
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    paddd       xmm15, [rel gcm_sse_winograd_clmul1_x8_compact_one]  ; the next counters
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     jne         .block
 .after_block:
 .written:
     mov         rcx, r14
-    shl         rcx, 0x03			; bits
+    shl         rcx, 0x03                           ; bits
     movq        xmm3, rcx
-    shl         r8, 0x03			; bits
+    shl         r8, 0x03                            ; bits
     movq        xmm2, r8
-    punpcklqdq  xmm3, xmm2			; bits of both lengths, bytes reversed
-    pxor        xmm3, [rsp + 16]		; the lengths
+    punpcklqdq  xmm3, xmm2                          ; bits of both lengths, bytes reversed
+    pxor        xmm3, [rsp + 16]                    ; the lengths
     movdqa      xmm2, xmm3
-    pxor        xmm2, [rsi]			; T = A + C1
+    pxor        xmm2, [rsi]                         ; T = A + C1
     movdqa      xmm4, xmm3
-    pxor        xmm4, [rsi + 144]		; U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; U0·U1
-    pxor        xmm7, xmm3			; S += it
-    pxor        xmm8, xmm2			; LO += it
-    pxor        xmm9, xmm4			; HI += it
-    pxor        xmm8, xmm7			; LO += S
-    pxor        xmm9, xmm7			; HI += S
-    pxor        xmm9, xmm1			; HI minus the key terms
-    movdqu      [rsp + 16], xmm8		; spill
-    movdqa      xmm1, [rsp + 16]		; reload
-    pclmulqdq   xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10	; LO0·Q'
-    movdqu      [rsp + 16], xmm1		; spill
-    pshufd      xmm1, xmm8, 0x4e		; (LO1, LO0)
-    pxor        xmm1, xmm9			; + HI
-    movdqa      xmm2, [rsp + 16]		; reload
-    pxor        xmm2, xmm1			; RES = fold(LO) + HI
-    movdqu      [rsp + 16], xmm2		; spill
-    movdqa      xmm1, [rsp + 16]		; reload
-    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]	; as in memory
-    movdqu      [rsp + 16], xmm1		; spill
-    movdqu      xmm1, [rsp]			; E_K(J_0)
-    movdqa      xmm2, [rsp + 16]		; reload
-    pxor        xmm2, xmm1			; the tag
-    movdqu      [rsp + 16], xmm2		; spill
+    pxor        xmm4, [rsi + 144]                   ; U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; U0·U1
+    pxor        xmm7, xmm3                          ; S += it
+    pxor        xmm8, xmm2                          ; LO += it
+    pxor        xmm9, xmm4                          ; HI += it
+    pxor        xmm8, xmm7                          ; LO += S
+    pxor        xmm9, xmm7                          ; HI += S
+    pxor        xmm9, xmm1                          ; HI minus the key terms
+    movdqu      [rsp + 16], xmm8                    ; spill
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pclmulqdq   xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_fold_q], 0x10  ; LO0·Q'
+    movdqu      [rsp + 16], xmm1                    ; spill
+    pshufd      xmm1, xmm8, 0x4e                    ; (LO1, LO0)
+    pxor        xmm1, xmm9                          ; + HI
+    movdqa      xmm2, [rsp + 16]                    ; reload
+    pxor        xmm2, xmm1                          ; RES = fold(LO) + HI
+    movdqu      [rsp + 16], xmm2                    ; spill
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pshufb      xmm1, [rel gcm_sse_winograd_clmul1_x8_compact_byte_swap]  ; as in memory
+    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqu      xmm1, [rsp]                         ; E_K(J_0)
+    movdqa      xmm2, [rsp + 16]                    ; reload
+    pxor        xmm2, xmm1                          ; the tag
+    movdqu      [rsp + 16], xmm2                    ; spill
     cmp         r11, 0x00
     je          .given
-    movdqa      xmm0, [rsp + 16]		; reload
-    movdqu      [rax], xmm0			; tag
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    movdqu      [rax], xmm0                         ; tag
     mov         eax, 0x00
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .given:
     cmp         r10, 0x10
     je          .whole
     cmp         r10, 0x08
     jb          .four
-    movq        xmm3, [rax]			; bytes 0..7
-    movq        xmm2, [rax + r10 - 8]		; the last 8 bytes
+    movq        xmm3, [rax]                         ; bytes 0..7
+    movq        xmm2, [rax + r10 - 8]               ; the last 8 bytes
     mov         rax, r10
     shl         rax, 0x03
     sub         rax, 0x78
-    neg         rax				; 8·(15 - r) bits
+    neg         rax                                 ; 8·(15 - r) bits
     movq        xmm1, rax
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm2                          ; C_last, zero-padded
     jmp         .truncated
 .four:
-    movd        xmm3, [rax]			; the given tag
+    movd        xmm3, [rax]                         ; the given tag
 .truncated:
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm3			; differences
-    movdqu      [rsp + 16], xmm1		; spill
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm3                          ; differences
+    movdqu      [rsp + 16], xmm1                    ; spill
     movq        xmm2, r10
     pxor        xmm1, xmm1
-    pshufb      xmm2, xmm1			; r in every byte
-    pcmpgtb     xmm2, xmm0			; ones in bytes 0..r-1
-    movdqa      xmm0, [rsp + 16]		; reload
-    pand        xmm0, xmm2			; zero-padded
-    movdqu      [rsp + 16], xmm0		; spill
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm2, xmm1                          ; r in every byte
+    pcmpgtb     xmm2, xmm0                          ; ones in bytes 0..r-1
+    movdqa      xmm0, [rsp + 16]                    ; reload
+    pand        xmm0, xmm2                          ; zero-padded
+    movdqu      [rsp + 16], xmm0                    ; spill
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .compare
 .whole:
-    movdqu      xmm0, [rax]			; the given tag
-    movdqa      xmm1, [rsp + 16]		; reload
-    pxor        xmm1, xmm0			; differences
-    movdqu      [rsp + 16], xmm1		; spill
+    movdqu      xmm0, [rax]                         ; the given tag
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    pxor        xmm1, xmm0                          ; differences
+    movdqu      [rsp + 16], xmm1                    ; spill
 .compare:
     pshufd      xmm0, [rsp + 16], 0x4e
-    movdqa      xmm1, [rsp + 16]		; reload
-    por         xmm1, xmm0			; all differences
-    movdqu      [rsp + 16], xmm1		; spill
-    movdqa      xmm0, [rsp + 16]		; reload
+    movdqa      xmm1, [rsp + 16]                    ; reload
+    por         xmm1, xmm0                          ; all differences
+    movdqu      [rsp + 16], xmm1                    ; spill
+    movdqa      xmm0, [rsp + 16]                    ; reload
     movq        rax, xmm0
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     pxor        xmm0, xmm0
     cmp         r14, 0x10
     jb          .clear_last
 .clear_blocks:
-    movdqu      [r13], xmm0			; zeros
+    movdqu      [r13], xmm0                         ; zeros
     add         r13, 0x10
     sub         r14, 0x10
     cmp         r14, 0x10
@@ -1714,53 +1714,53 @@ gcm_sse_winograd_clmul1_x8_compact_open:
     and         rax, 0x08
     cmp         rax, 0x00
     je          .clear_cleared_8
-    movq        [r13], xmm0			; zeros
+    movq        [r13], xmm0                         ; zeros
     add         r13, 0x08
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
     cmp         rax, 0x00
     je          .clear_cleared_4
-    movd        [r13], xmm0			; zeros
+    movd        [r13], xmm0                         ; zeros
     add         r13, 0x04
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
-    pextrw      word [r13], xmm0, 0x00		; zeros
+    pextrw      word [r13], xmm0, 0x00              ; zeros
     add         r13, 0x02
 .clear_cleared_2:
     and         r14, 0x01
     cmp         r14, 0x00
     je          .clear_cleared_1
-    pextrb      byte [r13], xmm0, 0x00		; zeros
+    pextrb      byte [r13], xmm0, 0x00              ; zeros
 .clear_cleared_1:
     mov         eax, 0x01
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .right:
     mov         eax, 0x00
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x20			; frame
-    pop         r14				; callee-saved
-    pop         r13				; callee-saved
-    pop         r12				; callee-saved
-    pop         rbp				; callee-saved
-    pop         rbx				; callee-saved
+    add         rsp, 0x20                           ; frame
+    pop         r14                                 ; callee-saved
+    pop         r13                                 ; callee-saved
+    pop         r12                                 ; callee-saved
+    pop         rbp                                 ; callee-saved
+    pop         rbx                                 ; callee-saved
     ret
 .end:

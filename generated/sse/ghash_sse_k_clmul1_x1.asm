@@ -52,24 +52,24 @@ global ghash_sse_k_clmul1_x1_init:function (ghash_sse_k_clmul1_x1_init.end - gha
 align 32
 ghash_sse_k_clmul1_x1_init:
     endbr64
-    movdqu      xmm2, [rsi]			; H, bytes as in memory
-    pshufb      xmm2, [rel ghash_sse_k_clmul1_x1_byte_swap]	; H
+    movdqu      xmm2, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm2, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; H
     pshufd      xmm0, xmm2, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_k_clmul1_x1_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_k_clmul1_x1_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm2
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm2, 0x01			; B_1: H << 1
-    pxor        xmm2, xmm1			; B_1: as 128 bits
-    pxor        xmm2, xmm0			; B_1: B = H·x^-1 mod P
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm2, 0x01                          ; B_1: H << 1
+    pxor        xmm2, xmm1                          ; B_1: as 128 bits
+    pxor        xmm2, xmm0                          ; B_1: B = H·x^-1 mod P
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10	; B_1: B0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; B_1: (B1, B0)
-    pxor        xmm1, xmm0			; B_1: fold B
-    movdqu      [rdi], xmm2			; B_1: B
-    movdqu      [rdi + 16], xmm1		; B_1: K
-    ret						; B_1
+    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10  ; B_1: B0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; B_1: fold B
+    movdqu      [rdi], xmm2                         ; B_1: B
+    movdqu      [rdi + 16], xmm1                    ; B_1: K
+    ret                                             ; B_1
 .end:
 
 ; void ghash_sse_k_clmul1_x1_mul(const void *table, uint8_t x[16])
@@ -80,26 +80,26 @@ global ghash_sse_k_clmul1_x1_mul:function (ghash_sse_k_clmul1_x1_mul.end - ghash
 align 32
 ghash_sse_k_clmul1_x1_mul:
     endbr64
-    movdqu      xmm1, [rsi]			; X, bytes as in memory
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x1_byte_swap]	; X
+    movdqu      xmm1, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; X
 .block:
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 16], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 16], 0x00              ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 16], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 16], 0x10              ; A0·K1
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, [rdi], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi], 0x11		; A1·B1
-    pxor        xmm2, xmm0			; LO += it
-    pxor        xmm3, xmm1			; HI += it
+    pclmulqdq   xmm0, [rdi], 0x01                   ; A1·B0
+    pclmulqdq   xmm1, [rdi], 0x11                   ; A1·B1
+    pxor        xmm2, xmm0                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm3			; + HI
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm3                          ; + HI
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
 .store:
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .end:
 
@@ -111,32 +111,32 @@ global ghash_sse_k_clmul1_x1_update:function (ghash_sse_k_clmul1_x1_update.end -
 align 32
 ghash_sse_k_clmul1_x1_update:
     endbr64
-    movdqu      xmm6, [rsi]			; X, bytes as in memory
-    pshufb      xmm6, [rel ghash_sse_k_clmul1_x1_byte_swap]	; X
+    movdqu      xmm6, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm6, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    movdqa      xmm0, [rel ghash_sse_k_clmul1_x1_byte_swap]	; byte_swap
-    movdqa      xmm1, [rel ghash_sse_k_clmul1_x1_fold_q]	; fold_q
+    movdqa      xmm0, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; byte_swap
+    movdqa      xmm1, [rel ghash_sse_k_clmul1_x1_fold_q]  ; fold_q
 .group:
-    movdqu      xmm3, [rdx]			; C1·H^1: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C1·H^1: C
-    pxor        xmm3, xmm6			; C1·H^1: A = X + C
+    movdqu      xmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C1·H^1: C
+    pxor        xmm3, xmm6                          ; C1·H^1: A = X + C
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, [rdi + 16], 0x00		; C1·H^1: A0·K0
+    pclmulqdq   xmm4, [rdi + 16], 0x00              ; C1·H^1: A0·K0
     movdqa      xmm5, xmm3
-    pclmulqdq   xmm5, [rdi + 16], 0x10		; C1·H^1: A0·K1
+    pclmulqdq   xmm5, [rdi + 16], 0x10              ; C1·H^1: A0·K1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi], 0x01		; C1·H^1: A1·B0
-    pclmulqdq   xmm3, [rdi], 0x11		; C1·H^1: A1·B1
-    pxor        xmm4, xmm2			; C1·H^1: LO += it
-    pxor        xmm5, xmm3			; C1·H^1: HI += it
+    pclmulqdq   xmm2, [rdi], 0x01                   ; C1·H^1: A1·B0
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^1: A1·B1
+    pxor        xmm4, xmm2                          ; C1·H^1: LO += it
+    pxor        xmm5, xmm3                          ; C1·H^1: HI += it
     movdqa      xmm6, xmm4
-    pclmulqdq   xmm6, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm4, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm5			; reduce: + HI
-    pxor        xmm6, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x10			; next group
+    pclmulqdq   xmm6, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm4, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm5                          ; reduce: + HI
+    pxor        xmm6, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
@@ -147,75 +147,75 @@ ghash_sse_k_clmul1_x1_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     pxor        xmm4, xmm4
     pxor        xmm5, xmm5
     pxor        xmm3, xmm3
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm3, [rdx]			; bytes 0..7
-    movq        xmm1, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm3, [rdx]                         ; bytes 0..7
+    movq        xmm1, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm0, rcx
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm3, [rdx]			; bytes 0..3
-    movd        xmm1, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm3, [rdx]                         ; bytes 0..3
+    movd        xmm1, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, rcx
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm1, rax
     shl         r8, 0x03
     movq        xmm0, r8
-    psllq       xmm1, xmm0			; into place
+    psllq       xmm1, xmm0                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm2, rax
     shl         rcx, 0x03
     movq        xmm0, rcx
-    psllq       xmm2, xmm0			; into place
+    psllq       xmm2, xmm0                          ; into place
     por         xmm3, xmm1
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm3, [rel ghash_sse_k_clmul1_x1_byte_swap]	; C_last
-    pxor        xmm3, xmm6			; C·H: A = X + C; X counts once
+    pshufb      xmm3, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; C_last
+    pxor        xmm3, xmm6                          ; C·H: A = X + C; X counts once
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rdi + 16], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm0, [rdi + 16], 0x00              ; C·H: A0·K0
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 16], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm1, [rdi + 16], 0x10              ; C·H: A0·K1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm3, [rdi], 0x11		; C·H: A1·B1
-    pxor        xmm4, xmm0			; C·H: LO += it
-    pxor        xmm5, xmm1			; C·H: HI += it
-    pxor        xmm4, xmm2			; C·H: LO += it
-    pxor        xmm5, xmm3			; C·H: HI += it
+    pclmulqdq   xmm2, [rdi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C·H: A1·B1
+    pxor        xmm4, xmm0                          ; C·H: LO += it
+    pxor        xmm5, xmm1                          ; C·H: HI += it
+    pxor        xmm4, xmm2                          ; C·H: LO += it
+    pxor        xmm5, xmm3                          ; C·H: HI += it
 .reduce:
     movdqa      xmm6, xmm4
-    pclmulqdq   xmm6, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm5			; reduce: + HI
-    pxor        xmm6, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm6, [rel ghash_sse_k_clmul1_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm5                          ; reduce: + HI
+    pxor        xmm6, xmm0                          ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm6, [rel ghash_sse_k_clmul1_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm6			; X
+    pshufb      xmm6, [rel ghash_sse_k_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm6                         ; X
 .done:
     ret
 .end:

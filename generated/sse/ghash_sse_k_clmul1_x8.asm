@@ -52,169 +52,169 @@ global ghash_sse_k_clmul1_x8_init:function (ghash_sse_k_clmul1_x8_init.end - gha
 align 32
 ghash_sse_k_clmul1_x8_init:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_k_clmul1_x8_fold_q]	; fold_q
-    movdqu      xmm6, [rsi]			; H, bytes as in memory
-    pshufb      xmm6, [rel ghash_sse_k_clmul1_x8_byte_swap]	; H
+    movdqa      xmm0, [rel ghash_sse_k_clmul1_x8_fold_q]  ; fold_q
+    movdqu      xmm6, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm6, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; H
     pshufd      xmm1, xmm6, 0xff
-    psrad       xmm1, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm1, xmm0			; B_1: x^-1 if it is set
+    psrad       xmm1, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm1, xmm0                          ; B_1: x^-1 if it is set
     movdqa      xmm2, xmm6
-    psrlq       xmm2, 0x3f			; B_1: bits that cross
-    pslldq      xmm2, 0x08			; B_1: from the low to the high half
-    psllq       xmm6, 0x01			; B_1: H << 1
-    pxor        xmm6, xmm2			; B_1: as 128 bits
-    pxor        xmm6, xmm1			; B_1: B = H·x^-1 mod P
+    psrlq       xmm2, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm2, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm6, 0x01                          ; B_1: H << 1
+    pxor        xmm6, xmm2                          ; B_1: as 128 bits
+    pxor        xmm6, xmm1                          ; B_1: B = H·x^-1 mod P
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, xmm0, 0x10		; B_1: B0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; B_1: (B1, B0)
-    pxor        xmm5, xmm1			; B_1: fold B
-    movdqu      [rdi + 112], xmm6		; B_1: B
-    movdqu      [rdi + 240], xmm5		; B_1: K
+    pclmulqdq   xmm5, xmm0, 0x10                    ; B_1: B0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm5, xmm1                          ; B_1: fold B
+    movdqu      [rdi + 112], xmm6                   ; B_1: B
+    movdqu      [rdi + 240], xmm5                   ; B_1: K
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm5, 0x00		; V_2 = V_1·B_1: A0·K0
+    pclmulqdq   xmm3, xmm5, 0x00                    ; V_2 = V_1·B_1: A0·K0
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm5, 0x10		; V_2 = V_1·B_1: A0·K1
+    pclmulqdq   xmm4, xmm5, 0x10                    ; V_2 = V_1·B_1: A0·K1
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, xmm6, 0x01		; V_2 = V_1·B_1: A1·B0
+    pclmulqdq   xmm1, xmm6, 0x01                    ; V_2 = V_1·B_1: A1·B0
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm6, 0x11		; V_2 = V_1·B_1: A1·B1
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: LO += it
-    pxor        xmm4, xmm2			; V_2 = V_1·B_1: HI += it
+    pclmulqdq   xmm2, xmm6, 0x11                    ; V_2 = V_1·B_1: A1·B1
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: LO += it
+    pxor        xmm4, xmm2                          ; V_2 = V_1·B_1: HI += it
     movdqa      xmm7, xmm3
-    pclmulqdq   xmm7, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_2 = V_1·B_1: + HI
-    pxor        xmm7, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm7, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm7, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: fold B
-    movdqu      [rdi + 96], xmm7		; V_2 = V_1·B_1: B
-    movdqu      [rdi + 224], xmm4		; V_2 = V_1·B_1: K
+    pclmulqdq   xmm4, xmm0, 0x10                    ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: fold B
+    movdqu      [rdi + 96], xmm7                    ; V_2 = V_1·B_1: B
+    movdqu      [rdi + 224], xmm4                   ; V_2 = V_1·B_1: K
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm5, 0x00		; V_3 = V_2·B_1: A0·K0
-    pclmulqdq   xmm5, xmm7, 0x01		; V_3 = V_2·B_1: A0·K1
+    pclmulqdq   xmm3, xmm5, 0x00                    ; V_3 = V_2·B_1: A0·K0
+    pclmulqdq   xmm5, xmm7, 0x01                    ; V_3 = V_2·B_1: A0·K1
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm6, 0x01		; V_3 = V_2·B_1: A1·B0
+    pclmulqdq   xmm1, xmm6, 0x01                    ; V_3 = V_2·B_1: A1·B0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm6, 0x11		; V_3 = V_2·B_1: A1·B1
-    pxor        xmm3, xmm1			; V_3 = V_2·B_1: LO += it
-    pxor        xmm5, xmm2			; V_3 = V_2·B_1: HI += it
+    pclmulqdq   xmm2, xmm6, 0x11                    ; V_3 = V_2·B_1: A1·B1
+    pxor        xmm3, xmm1                          ; V_3 = V_2·B_1: LO += it
+    pxor        xmm5, xmm2                          ; V_3 = V_2·B_1: HI += it
     movdqa      xmm8, xmm3
-    pclmulqdq   xmm8, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm1, xmm5			; V_3 = V_2·B_1: + HI
-    pxor        xmm8, xmm1			; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm8, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm1, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm8, xmm1                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm1, xmm8, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm2, xmm1			; V_3 = V_2·B_1: fold B
-    movdqu      [rdi + 80], xmm8		; V_3 = V_2·B_1: B
-    movdqu      [rdi + 208], xmm2		; V_3 = V_2·B_1: K
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_3 = V_2·B_1: B0·Q'
+    pshufd      xmm1, xmm8, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: fold B
+    movdqu      [rdi + 80], xmm8                    ; V_3 = V_2·B_1: B
+    movdqu      [rdi + 208], xmm2                   ; V_3 = V_2·B_1: K
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm4, 0x00		; V_4 = V_2·B_2: A0·K0
-    pclmulqdq   xmm4, xmm7, 0x01		; V_4 = V_2·B_2: A0·K1
+    pclmulqdq   xmm3, xmm4, 0x00                    ; V_4 = V_2·B_2: A0·K0
+    pclmulqdq   xmm4, xmm7, 0x01                    ; V_4 = V_2·B_2: A0·K1
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x01		; V_4 = V_2·B_2: A1·B0
+    pclmulqdq   xmm1, xmm7, 0x01                    ; V_4 = V_2·B_2: A1·B0
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm7, 0x11		; V_4 = V_2·B_2: A1·B1
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: LO += it
-    pxor        xmm4, xmm2			; V_4 = V_2·B_2: HI += it
+    pclmulqdq   xmm2, xmm7, 0x11                    ; V_4 = V_2·B_2: A1·B1
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: LO += it
+    pxor        xmm4, xmm2                          ; V_4 = V_2·B_2: HI += it
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_4 = V_2·B_2: + HI
-    pxor        xmm2, xmm1			; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: fold B
-    movdqu      [rdi + 64], xmm2		; V_4 = V_2·B_2: B
-    movdqu      [rdi + 192], xmm3		; V_4 = V_2·B_2: K
-    movdqa      xmm9, xmm2			; V_4 = V_2·B_2
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_4 = V_2·B_2: B0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: fold B
+    movdqu      [rdi + 64], xmm2                    ; V_4 = V_2·B_2: B
+    movdqu      [rdi + 192], xmm3                   ; V_4 = V_2·B_2: K
+    movdqa      xmm9, xmm2                          ; V_4 = V_2·B_2
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm3, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, xmm3, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, xmm2, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    pclmulqdq   xmm6, xmm2, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    pxor        xmm4, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: LO += it
-    pxor        xmm5, xmm6			; V_(i+1) = V_(i+1-s)·B_sL: HI += it
+    pclmulqdq   xmm1, xmm2, 0x01                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    pclmulqdq   xmm6, xmm2, 0x11                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    pxor        xmm4, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    pxor        xmm5, xmm6                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += it
     movdqa      xmm6, xmm4
-    pclmulqdq   xmm6, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm1, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm6, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm1, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm6, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm3, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
+    pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K0
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, xmm3, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·K1
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm2, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    pclmulqdq   xmm7, xmm2, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    pxor        xmm4, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: LO += it
-    pxor        xmm5, xmm7			; V_(i+2) = V_(i+2-s)·B_sL: HI += it
+    pclmulqdq   xmm1, xmm2, 0x01                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    pclmulqdq   xmm7, xmm2, 0x11                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    pxor        xmm4, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += it
+    pxor        xmm5, xmm7                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += it
     movdqa      xmm7, xmm4
-    pclmulqdq   xmm7, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm1, xmm5			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm7, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm7, xmm0, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm1, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm7, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm8
-    pclmulqdq   xmm4, xmm3, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
+    pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·K0
     movdqa      xmm5, xmm8
-    pclmulqdq   xmm5, xmm3, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·K1
     movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, xmm2, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    pclmulqdq   xmm8, xmm2, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    pxor        xmm4, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: LO += it
-    pxor        xmm5, xmm8			; V_(i+3) = V_(i+3-s)·B_sL: HI += it
+    pclmulqdq   xmm1, xmm2, 0x01                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    pclmulqdq   xmm8, xmm2, 0x11                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    pxor        xmm4, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: LO += it
+    pxor        xmm5, xmm8                          ; V_(i+3) = V_(i+3-s)·B_sL: HI += it
     movdqa      xmm8, xmm4
-    pclmulqdq   xmm8, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm1, xmm5			; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm8, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm8, xmm0, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    pxor        xmm1, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm8, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm9
-    pclmulqdq   xmm4, xmm3, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
+    pclmulqdq   xmm4, xmm3, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·K0
     movdqa      xmm5, xmm9
-    pclmulqdq   xmm5, xmm3, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·K1
     movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, xmm2, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    pclmulqdq   xmm9, xmm2, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    pxor        xmm4, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: LO += it
-    pxor        xmm5, xmm9			; V_(i+4) = V_(i+4-s)·B_sL: HI += it
+    pclmulqdq   xmm1, xmm2, 0x01                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    pclmulqdq   xmm9, xmm2, 0x11                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    pxor        xmm4, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += it
+    pxor        xmm5, xmm9                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += it
     movdqa      xmm9, xmm4
-    pclmulqdq   xmm9, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm1, xmm5			; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm9, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm9, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    pxor        xmm1, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm9, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm4, xmm1			; entries of V_(i+1): fold B
-    movdqu      [rdi + 112], xmm6		; entries of V_(i+1): B
-    movdqu      [rdi + 240], xmm4		; entries of V_(i+1): K
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+1): B0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    pxor        xmm4, xmm1                          ; entries of V_(i+1): fold B
+    movdqu      [rdi + 112], xmm6                   ; entries of V_(i+1): B
+    movdqu      [rdi + 240], xmm4                   ; entries of V_(i+1): K
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm4, xmm1			; entries of V_(i+2): fold B
-    movdqu      [rdi + 96], xmm7		; entries of V_(i+2): B
-    movdqu      [rdi + 224], xmm4		; entries of V_(i+2): K
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+2): B0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    pxor        xmm4, xmm1                          ; entries of V_(i+2): fold B
+    movdqu      [rdi + 96], xmm7                    ; entries of V_(i+2): B
+    movdqu      [rdi + 224], xmm4                   ; entries of V_(i+2): K
     movdqa      xmm4, xmm8
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    pshufd      xmm1, xmm8, 0x4e		; entries of V_(i+3): (B1, B0)
-    pxor        xmm4, xmm1			; entries of V_(i+3): fold B
-    movdqu      [rdi + 80], xmm8		; entries of V_(i+3): B
-    movdqu      [rdi + 208], xmm4		; entries of V_(i+3): K
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+3): B0·Q'
+    pshufd      xmm1, xmm8, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    pxor        xmm4, xmm1                          ; entries of V_(i+3): fold B
+    movdqu      [rdi + 80], xmm8                    ; entries of V_(i+3): B
+    movdqu      [rdi + 208], xmm4                   ; entries of V_(i+3): K
     movdqa      xmm4, xmm9
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    pshufd      xmm1, xmm9, 0x4e		; entries of V_(i+4): (B1, B0)
-    pxor        xmm4, xmm1			; entries of V_(i+4): fold B
-    movdqu      [rdi + 64], xmm9		; entries of V_(i+4): B
-    movdqu      [rdi + 192], xmm4		; entries of V_(i+4): K
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+4): B0·Q'
+    pshufd      xmm1, xmm9, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    pxor        xmm4, xmm1                          ; entries of V_(i+4): fold B
+    movdqu      [rdi + 64], xmm9                    ; entries of V_(i+4): B
+    movdqu      [rdi + 192], xmm4                   ; entries of V_(i+4): K
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -230,26 +230,26 @@ global ghash_sse_k_clmul1_x8_mul:function (ghash_sse_k_clmul1_x8_mul.end - ghash
 align 32
 ghash_sse_k_clmul1_x8_mul:
     endbr64
-    movdqu      xmm1, [rsi]			; X, bytes as in memory
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]	; X
+    movdqu      xmm1, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; X
 .block:
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm2, xmm0			; LO += it
-    pxor        xmm3, xmm1			; HI += it
+    pclmulqdq   xmm0, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm2, xmm0                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm3			; + HI
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm3                          ; + HI
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
 .store:
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .end:
 
@@ -261,146 +261,146 @@ global ghash_sse_k_clmul1_x8_update:function (ghash_sse_k_clmul1_x8_update.end -
 align 32
 ghash_sse_k_clmul1_x8_update:
     endbr64
-    movdqu      xmm12, [rsi]			; X, bytes as in memory
-    pshufb      xmm12, [rel ghash_sse_k_clmul1_x8_byte_swap]	; X
+    movdqu      xmm12, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm12, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm1, [rdx]			; C, bytes as in memory
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]	; C
-    pxor        xmm1, xmm12			; A = X + C
+    movdqu      xmm1, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; C
+    pxor        xmm1, xmm12                         ; A = X + C
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, [rdi + 240], 0x00		; A0·K0
+    pclmulqdq   xmm2, [rdi + 240], 0x00             ; A0·K0
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rdi + 240], 0x10		; A0·K1
+    pclmulqdq   xmm3, [rdi + 240], 0x10             ; A0·K1
     movdqa      xmm0, xmm1
-    pclmulqdq   xmm0, [rdi + 112], 0x01		; A1·B0
-    pclmulqdq   xmm1, [rdi + 112], 0x11		; A1·B1
-    pxor        xmm2, xmm0			; LO += it
-    pxor        xmm3, xmm1			; HI += it
+    pclmulqdq   xmm0, [rdi + 112], 0x01             ; A1·B0
+    pclmulqdq   xmm1, [rdi + 112], 0x11             ; A1·B1
+    pxor        xmm2, xmm0                          ; LO += it
+    pxor        xmm3, xmm1                          ; HI += it
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm3			; + HI
-    pxor        xmm1, xmm0			; RES = fold(LO) + HI
-    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pclmulqdq   xmm1, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm3                          ; + HI
+    pxor        xmm1, xmm0                          ; RES = fold(LO) + HI
+    pshufb      xmm1, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_k_clmul1_x8_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_k_clmul1_x8_byte_swap]  ; byte_swap
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    movdqa      xmm1, [rel ghash_sse_k_clmul1_x8_fold_q]	; fold_q
+    movdqa      xmm1, [rel ghash_sse_k_clmul1_x8_fold_q]  ; fold_q
 .group:
-    movdqu      xmm3, [rdx + 32]		; C3·H^6: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C3·H^6: C
+    movdqu      xmm3, [rdx + 32]                    ; C3·H^6: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C3·H^6: C
     movdqa      xmm10, xmm3
-    pclmulqdq   xmm10, [rdi + 160], 0x00	; C3·H^6: A0·K0
+    pclmulqdq   xmm10, [rdi + 160], 0x00            ; C3·H^6: A0·K0
     movdqa      xmm11, xmm3
-    pclmulqdq   xmm11, [rdi + 160], 0x10	; C3·H^6: A0·K1
+    pclmulqdq   xmm11, [rdi + 160], 0x10            ; C3·H^6: A0·K1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 32], 0x01		; C3·H^6: A1·B0
-    pclmulqdq   xmm3, [rdi + 32], 0x11		; C3·H^6: A1·B1
-    movdqu      xmm7, [rdx + 48]		; C4·H^5: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C4·H^5: C
+    pclmulqdq   xmm2, [rdi + 32], 0x01              ; C3·H^6: A1·B0
+    pclmulqdq   xmm3, [rdi + 32], 0x11              ; C3·H^6: A1·B1
+    movdqu      xmm7, [rdx + 48]                    ; C4·H^5: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C4·H^5: C
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, [rdi + 176], 0x00		; C4·H^5: A0·K0
+    pclmulqdq   xmm4, [rdi + 176], 0x00             ; C4·H^5: A0·K0
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi + 176], 0x10		; C4·H^5: A0·K1
+    pclmulqdq   xmm5, [rdi + 176], 0x10             ; C4·H^5: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 48], 0x01		; C4·H^5: A1·B0
-    pclmulqdq   xmm7, [rdi + 48], 0x11		; C4·H^5: A1·B1
-    pxor        xmm10, xmm2			; C4·H^5: LO += it
-    pxor        xmm11, xmm3			; C4·H^5: HI += it
-    movdqu      xmm9, [rdx + 64]		; C5·H^4: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C5·H^4: C
+    pclmulqdq   xmm6, [rdi + 48], 0x01              ; C4·H^5: A1·B0
+    pclmulqdq   xmm7, [rdi + 48], 0x11              ; C4·H^5: A1·B1
+    pxor        xmm10, xmm2                         ; C4·H^5: LO += it
+    pxor        xmm11, xmm3                         ; C4·H^5: HI += it
+    movdqu      xmm9, [rdx + 64]                    ; C5·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C5·H^4: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 192], 0x00		; C5·H^4: A0·K0
+    pclmulqdq   xmm2, [rdi + 192], 0x00             ; C5·H^4: A0·K0
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, [rdi + 192], 0x10		; C5·H^4: A0·K1
+    pclmulqdq   xmm3, [rdi + 192], 0x10             ; C5·H^4: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 64], 0x01		; C5·H^4: A1·B0
-    pclmulqdq   xmm9, [rdi + 64], 0x11		; C5·H^4: A1·B1
-    pxor        xmm10, xmm4			; C5·H^4: LO += it
-    pxor        xmm11, xmm5			; C5·H^4: HI += it
-    pxor        xmm10, xmm6			; C5·H^4: LO += it
-    pxor        xmm11, xmm7			; C5·H^4: HI += it
-    movdqu      xmm7, [rdx + 80]		; C6·H^3: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C6·H^3: C
+    pclmulqdq   xmm8, [rdi + 64], 0x01              ; C5·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 64], 0x11              ; C5·H^4: A1·B1
+    pxor        xmm10, xmm4                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^4: HI += it
+    pxor        xmm10, xmm6                         ; C5·H^4: LO += it
+    pxor        xmm11, xmm7                         ; C5·H^4: HI += it
+    movdqu      xmm7, [rdx + 80]                    ; C6·H^3: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C6·H^3: C
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, [rdi + 208], 0x00		; C6·H^3: A0·K0
+    pclmulqdq   xmm4, [rdi + 208], 0x00             ; C6·H^3: A0·K0
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi + 208], 0x10		; C6·H^3: A0·K1
+    pclmulqdq   xmm5, [rdi + 208], 0x10             ; C6·H^3: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 80], 0x01		; C6·H^3: A1·B0
-    pclmulqdq   xmm7, [rdi + 80], 0x11		; C6·H^3: A1·B1
-    pxor        xmm10, xmm2			; C6·H^3: LO += it
-    pxor        xmm11, xmm3			; C6·H^3: HI += it
-    pxor        xmm10, xmm8			; C6·H^3: LO += it
-    pxor        xmm11, xmm9			; C6·H^3: HI += it
-    movdqu      xmm9, [rdx + 96]		; C7·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C7·H^2: C
+    pclmulqdq   xmm6, [rdi + 80], 0x01              ; C6·H^3: A1·B0
+    pclmulqdq   xmm7, [rdi + 80], 0x11              ; C6·H^3: A1·B1
+    pxor        xmm10, xmm2                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm3                         ; C6·H^3: HI += it
+    pxor        xmm10, xmm8                         ; C6·H^3: LO += it
+    pxor        xmm11, xmm9                         ; C6·H^3: HI += it
+    movdqu      xmm9, [rdx + 96]                    ; C7·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C7·H^2: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 224], 0x00		; C7·H^2: A0·K0
+    pclmulqdq   xmm2, [rdi + 224], 0x00             ; C7·H^2: A0·K0
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, [rdi + 224], 0x10		; C7·H^2: A0·K1
+    pclmulqdq   xmm3, [rdi + 224], 0x10             ; C7·H^2: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 96], 0x01		; C7·H^2: A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x11		; C7·H^2: A1·B1
-    pxor        xmm10, xmm4			; C7·H^2: LO += it
-    pxor        xmm11, xmm5			; C7·H^2: HI += it
-    pxor        xmm10, xmm6			; C7·H^2: LO += it
-    pxor        xmm11, xmm7			; C7·H^2: HI += it
-    movdqu      xmm7, [rdx + 112]		; C8·H^1: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C8·H^1: C
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C7·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x11              ; C7·H^2: A1·B1
+    pxor        xmm10, xmm4                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^2: HI += it
+    pxor        xmm10, xmm6                         ; C7·H^2: LO += it
+    pxor        xmm11, xmm7                         ; C7·H^2: HI += it
+    movdqu      xmm7, [rdx + 112]                   ; C8·H^1: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C8·H^1: C
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, [rdi + 240], 0x00		; C8·H^1: A0·K0
+    pclmulqdq   xmm4, [rdi + 240], 0x00             ; C8·H^1: A0·K0
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi + 240], 0x10		; C8·H^1: A0·K1
+    pclmulqdq   xmm5, [rdi + 240], 0x10             ; C8·H^1: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi + 112], 0x01		; C8·H^1: A1·B0
-    pclmulqdq   xmm7, [rdi + 112], 0x11		; C8·H^1: A1·B1
-    pxor        xmm10, xmm2			; C8·H^1: LO += it
-    pxor        xmm11, xmm3			; C8·H^1: HI += it
-    pxor        xmm10, xmm8			; C8·H^1: LO += it
-    pxor        xmm11, xmm9			; C8·H^1: HI += it
-    movdqu      xmm9, [rdx + 16]		; C2·H^7: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C2·H^7: C
+    pclmulqdq   xmm6, [rdi + 112], 0x01             ; C8·H^1: A1·B0
+    pclmulqdq   xmm7, [rdi + 112], 0x11             ; C8·H^1: A1·B1
+    pxor        xmm10, xmm2                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm3                         ; C8·H^1: HI += it
+    pxor        xmm10, xmm8                         ; C8·H^1: LO += it
+    pxor        xmm11, xmm9                         ; C8·H^1: HI += it
+    movdqu      xmm9, [rdx + 16]                    ; C2·H^7: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C2·H^7: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 144], 0x00		; C2·H^7: A0·K0
+    pclmulqdq   xmm2, [rdi + 144], 0x00             ; C2·H^7: A0·K0
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, [rdi + 144], 0x10		; C2·H^7: A0·K1
+    pclmulqdq   xmm3, [rdi + 144], 0x10             ; C2·H^7: A0·K1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 16], 0x01		; C2·H^7: A1·B0
-    pclmulqdq   xmm9, [rdi + 16], 0x11		; C2·H^7: A1·B1
-    pxor        xmm10, xmm4			; C2·H^7: LO += it
-    pxor        xmm11, xmm5			; C2·H^7: HI += it
-    pxor        xmm10, xmm6			; C2·H^7: LO += it
-    pxor        xmm11, xmm7			; C2·H^7: HI += it
-    movdqu      xmm7, [rdx]			; C1·H^8: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C1·H^8: C
-    pxor        xmm7, xmm12			; C1·H^8: A = X + C
+    pclmulqdq   xmm8, [rdi + 16], 0x01              ; C2·H^7: A1·B0
+    pclmulqdq   xmm9, [rdi + 16], 0x11              ; C2·H^7: A1·B1
+    pxor        xmm10, xmm4                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^7: HI += it
+    pxor        xmm10, xmm6                         ; C2·H^7: LO += it
+    pxor        xmm11, xmm7                         ; C2·H^7: HI += it
+    movdqu      xmm7, [rdx]                         ; C1·H^8: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C1·H^8: C
+    pxor        xmm7, xmm12                         ; C1·H^8: A = X + C
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, [rdi + 128], 0x00		; C1·H^8: A0·K0
+    pclmulqdq   xmm4, [rdi + 128], 0x00             ; C1·H^8: A0·K0
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi + 128], 0x10		; C1·H^8: A0·K1
+    pclmulqdq   xmm5, [rdi + 128], 0x10             ; C1·H^8: A0·K1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi], 0x01		; C1·H^8: A1·B0
-    pclmulqdq   xmm7, [rdi], 0x11		; C1·H^8: A1·B1
-    pxor        xmm10, xmm2			; C1·H^8: LO += it
-    pxor        xmm11, xmm3			; C1·H^8: HI += it
-    pxor        xmm10, xmm8			; C1·H^8: LO += it
-    pxor        xmm11, xmm9			; C1·H^8: HI += it
-    pxor        xmm10, xmm4			; C1·H^8: LO += it
-    pxor        xmm11, xmm5			; C1·H^8: HI += it
-    pxor        xmm10, xmm6			; C1·H^8: LO += it
-    pxor        xmm11, xmm7			; C1·H^8: HI += it
+    pclmulqdq   xmm6, [rdi], 0x01                   ; C1·H^8: A1·B0
+    pclmulqdq   xmm7, [rdi], 0x11                   ; C1·H^8: A1·B1
+    pxor        xmm10, xmm2                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm8                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm9                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm4                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm5                         ; C1·H^8: HI += it
+    pxor        xmm10, xmm6                         ; C1·H^8: LO += it
+    pxor        xmm11, xmm7                         ; C1·H^8: HI += it
     movdqa      xmm12, xmm10
-    pclmulqdq   xmm12, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm11			; reduce: + HI
-    pxor        xmm12, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x80			; next group
+    pclmulqdq   xmm12, xmm1, 0x10                   ; reduce: LO0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm11                         ; reduce: + HI
+    pxor        xmm12, xmm2                         ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
@@ -411,47 +411,47 @@ ghash_sse_k_clmul1_x8_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
     jmp         .rest
 .first:
-    movdqu      xmm2, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^m: C
-    pxor        xmm2, xmm12			; C·H^m: A = X + C
+    movdqu      xmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^m: C
+    pxor        xmm2, xmm12                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, [rdi + 128], 0x00		; C·H^m: A0·K0
+    pclmulqdq   xmm5, [rdi + 128], 0x00             ; C·H^m: A0·K0
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, [rdi + 128], 0x10		; C·H^m: A0·K1
+    pclmulqdq   xmm6, [rdi + 128], 0x10             ; C·H^m: A0·K1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm2, [rdi], 0x11		; C·H^m: A1·B1
-    pxor        xmm5, xmm1			; C·H^m: LO += it
-    pxor        xmm6, xmm2			; C·H^m: HI += it
-    pxor        xmm12, xmm12			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C·H^m: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^m: LO += it
+    pxor        xmm6, xmm2                          ; C·H^m: HI += it
+    pxor        xmm12, xmm12                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm4, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 128], 0x00		; C·H^i: A0·K0
+    pclmulqdq   xmm1, [rdi + 128], 0x00             ; C·H^i: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 128], 0x10		; C·H^i: A0·K1
+    pclmulqdq   xmm2, [rdi + 128], 0x10             ; C·H^i: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x11		; C·H^i: A1·B1
-    pxor        xmm5, xmm1			; C·H^i: LO += it
-    pxor        xmm6, xmm2			; C·H^i: HI += it
-    pxor        xmm5, xmm3			; C·H^i: LO += it
-    pxor        xmm6, xmm4			; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C·H^i: A1·B1
+    pxor        xmm5, xmm1                          ; C·H^i: LO += it
+    pxor        xmm6, xmm2                          ; C·H^i: HI += it
+    pxor        xmm5, xmm3                          ; C·H^i: LO += it
+    pxor        xmm6, xmm4                          ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -460,71 +460,71 @@ ghash_sse_k_clmul1_x8_update:
     je          .reduce
 .rest:
     pxor        xmm4, xmm4
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm12			; C·H: A = X + C; X counts once
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm12                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi + 128], 0x00		; C·H: A0·K0
+    pclmulqdq   xmm1, [rdi + 128], 0x00             ; C·H: A0·K0
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi + 128], 0x10		; C·H: A0·K1
+    pclmulqdq   xmm2, [rdi + 128], 0x10             ; C·H: A0·K1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x11		; C·H: A1·B1
-    pxor        xmm5, xmm1			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: HI += it
-    pxor        xmm5, xmm3			; C·H: LO += it
-    pxor        xmm6, xmm4			; C·H: HI += it
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x11                   ; C·H: A1·B1
+    pxor        xmm5, xmm1                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: HI += it
+    pxor        xmm5, xmm3                          ; C·H: LO += it
+    pxor        xmm6, xmm4                          ; C·H: HI += it
 .reduce:
     movdqa      xmm12, xmm5
-    pclmulqdq   xmm12, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm6			; reduce: + HI
-    pxor        xmm12, xmm1			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm12, [rel ghash_sse_k_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; reduce: + HI
+    pxor        xmm12, xmm1                         ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm12, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm12			; X
+    pshufb      xmm12, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm12                        ; X
 .done:
     ret
 .end:

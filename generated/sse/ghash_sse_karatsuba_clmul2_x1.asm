@@ -52,22 +52,22 @@ global ghash_sse_karatsuba_clmul2_x1_init:function (ghash_sse_karatsuba_clmul2_x
 align 32
 ghash_sse_karatsuba_clmul2_x1_init:
     endbr64
-    movdqu      xmm2, [rsi]			; H, bytes as in memory
-    pshufb      xmm2, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; H
+    movdqu      xmm2, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm2, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; H
     pshufd      xmm0, xmm2, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_karatsuba_clmul2_x1_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_karatsuba_clmul2_x1_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm2
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm2, 0x01			; B_1: H << 1
-    pxor        xmm2, xmm1			; B_1: as 128 bits
-    pxor        xmm2, xmm0			; B_1: B = H·x^-1 mod P
-    pshufd      xmm0, xmm2, 0x4e		; B_1: (B1, B0)
-    pxor        xmm0, xmm2			; B_1: S = B0 + B1
-    movdqu      [rdi], xmm2			; B_1: B
-    movdqu      [rdi + 16], xmm0		; B_1: S
-    ret						; B_1
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm2, 0x01                          ; B_1: H << 1
+    pxor        xmm2, xmm1                          ; B_1: as 128 bits
+    pxor        xmm2, xmm0                          ; B_1: B = H·x^-1 mod P
+    pshufd      xmm0, xmm2, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm0, xmm2                          ; B_1: S = B0 + B1
+    movdqu      [rdi], xmm2                         ; B_1: B
+    movdqu      [rdi + 16], xmm0                    ; B_1: S
+    ret                                             ; B_1
 .end:
 
 ; void ghash_sse_karatsuba_clmul2_x1_mul(const void *table, uint8_t x[16])
@@ -78,34 +78,34 @@ global ghash_sse_karatsuba_clmul2_x1_mul:function (ghash_sse_karatsuba_clmul2_x1
 align 32
 ghash_sse_karatsuba_clmul2_x1_mul:
     endbr64
-    movdqu      xmm3, [rsi]			; X, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; X
+    movdqu      xmm3, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; X
 .block:
-    pshufd      xmm2, xmm3, 0x4e		; (A1, A0)
-    pxor        xmm2, xmm3			; A0 + A1
+    pshufd      xmm2, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm2, xmm3                          ; A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi], 0x11		; A1·B1
-    pclmulqdq   xmm3, [rdi], 0x00		; A0·B0
-    pclmulqdq   xmm2, [rdi + 16], 0x00		; (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm3			; MI += LO
-    pxor        xmm2, xmm1			; MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm1, [rdi], 0x11                   ; A1·B1
+    pclmulqdq   xmm3, [rdi], 0x00                   ; A0·B0
+    pclmulqdq   xmm2, [rdi + 16], 0x00              ; (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm3                          ; MI += LO
+    pxor        xmm2, xmm1                          ; MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm1, xmm0			; HI += MI1
-    pslldq      xmm2, 0x08			; MI0·x^64
-    pxor        xmm3, xmm2			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; (LO1, LO0)
-    pxor        xmm2, xmm0			; fold LO
+    pclmulqdq   xmm2, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; (LO1, LO0)
+    pxor        xmm2, xmm0                          ; fold LO
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10	; Y0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (Y1, Y0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm3, xmm0			; RES = fold(Y) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10  ; Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (Y1, Y0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(Y) + HI
 .store:
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -117,40 +117,40 @@ global ghash_sse_karatsuba_clmul2_x1_update:function (ghash_sse_karatsuba_clmul2
 align 32
 ghash_sse_karatsuba_clmul2_x1_update:
     endbr64
-    movdqu      xmm7, [rsi]			; X, bytes as in memory
-    pshufb      xmm7, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; X
+    movdqu      xmm7, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm7, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    movdqa      xmm0, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; byte_swap
-    movdqa      xmm1, [rel ghash_sse_karatsuba_clmul2_x1_fold_q]	; fold_q
+    movdqa      xmm0, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; byte_swap
+    movdqa      xmm1, [rel ghash_sse_karatsuba_clmul2_x1_fold_q]  ; fold_q
 .group:
-    movdqu      xmm5, [rdx]			; C1·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C1·H^1: C
-    pxor        xmm5, xmm7			; C1·H^1: A = X + C
-    pshufd      xmm4, xmm5, 0x4e		; C1·H^1: (A1, A0)
-    pxor        xmm4, xmm5			; C1·H^1: A0 + A1
+    movdqu      xmm5, [rdx]                         ; C1·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C1·H^1: C
+    pxor        xmm5, xmm7                          ; C1·H^1: A = X + C
+    pshufd      xmm4, xmm5, 0x4e                    ; C1·H^1: (A1, A0)
+    pxor        xmm4, xmm5                          ; C1·H^1: A0 + A1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi], 0x11		; C1·H^1: A1·B1
-    pclmulqdq   xmm5, [rdi], 0x00		; C1·H^1: A0·B0
-    pclmulqdq   xmm4, [rdi + 16], 0x00		; C1·H^1: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm5			; reduce: MI += LO
-    pxor        xmm4, xmm3			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^1: A1·B1
+    pclmulqdq   xmm5, [rdi], 0x00                   ; C1·H^1: A0·B0
+    pclmulqdq   xmm4, [rdi + 16], 0x00              ; C1·H^1: (A0 + A1)·(B0 + B1)
+    pxor        xmm4, xmm5                          ; reduce: MI += LO
+    pxor        xmm4, xmm3                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm4
-    psrldq      xmm2, 0x08			; reduce: MI1
-    pxor        xmm3, xmm2			; reduce: HI += MI1
-    pslldq      xmm4, 0x08			; reduce: MI0·x^64
-    pxor        xmm5, xmm4			; reduce: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm3, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm4, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm5, xmm4                          ; reduce: LO += MI0·x^64
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm5, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm4, xmm2			; reduce: fold LO
+    pclmulqdq   xmm4, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm5, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm4, xmm2                          ; reduce: fold LO
     movdqa      xmm7, xmm4
-    pclmulqdq   xmm7, xmm1, 0x10		; reduce: Y0·Q'
-    pshufd      xmm2, xmm4, 0x4e		; reduce: (Y1, Y0)
-    pxor        xmm2, xmm3			; reduce: + HI
-    pxor        xmm7, xmm2			; reduce: RES = fold(Y) + HI
-    add         rdx, 0x10			; next group
+    pclmulqdq   xmm7, xmm1, 0x10                    ; reduce: Y0·Q'
+    pshufd      xmm2, xmm4, 0x4e                    ; reduce: (Y1, Y0)
+    pxor        xmm2, xmm3                          ; reduce: + HI
+    pxor        xmm7, xmm2                          ; reduce: RES = fold(Y) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
@@ -161,85 +161,85 @@ ghash_sse_karatsuba_clmul2_x1_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     pxor        xmm6, xmm6
     pxor        xmm5, xmm5
     pxor        xmm4, xmm4
     pxor        xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm3, [rdx]			; bytes 0..7
-    movq        xmm1, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm3, [rdx]                         ; bytes 0..7
+    movq        xmm1, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm0, rcx
-    psrlq       xmm1, xmm0			; 8·(15 - r) bits
-    psrlq       xmm1, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm3, xmm1			; C_last, zero-padded
+    psrlq       xmm1, xmm0                          ; 8·(15 - r) bits
+    psrlq       xmm1, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm3, [rdx]			; bytes 0..3
-    movd        xmm1, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm3, [rdx]                         ; bytes 0..3
+    movd        xmm1, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm0, rcx
-    psllq       xmm1, xmm0			; into place
-    por         xmm3, xmm1			; C_last, zero-padded
+    psllq       xmm1, xmm0                          ; into place
+    por         xmm3, xmm1                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm3, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm1, rax
     shl         r8, 0x03
     movq        xmm0, r8
-    psllq       xmm1, xmm0			; into place
+    psllq       xmm1, xmm0                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm2, rax
     shl         rcx, 0x03
     movq        xmm0, rcx
-    psllq       xmm2, xmm0			; into place
+    psllq       xmm2, xmm0                          ; into place
     por         xmm3, xmm1
-    por         xmm3, xmm2			; C_last, zero-padded
+    por         xmm3, xmm2                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; C_last
-    pxor        xmm3, xmm7			; C·H: A = X + C; X counts once
-    pshufd      xmm1, xmm3, 0x4e		; C·H: (A1, A0)
-    pxor        xmm1, xmm3			; C·H: A0 + A1
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; C_last
+    pxor        xmm3, xmm7                          ; C·H: A = X + C; X counts once
+    pshufd      xmm1, xmm3, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm1, xmm3                          ; C·H: A0 + A1
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rdi], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm3, [rdi], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm1, [rdi + 16], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm4, xmm0			; C·H: HI += it
-    pxor        xmm6, xmm3			; C·H: LO += it
-    pxor        xmm5, xmm1			; C·H: MI += it
+    pclmulqdq   xmm0, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm1, [rdi + 16], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm4, xmm0                          ; C·H: HI += it
+    pxor        xmm6, xmm3                          ; C·H: LO += it
+    pxor        xmm5, xmm1                          ; C·H: MI += it
 .reduce:
-    pxor        xmm5, xmm6			; reduce: MI += LO
-    pxor        xmm5, xmm4			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm6                          ; reduce: MI += LO
+    pxor        xmm5, xmm4                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm5
-    psrldq      xmm0, 0x08			; reduce: MI1
-    pxor        xmm4, xmm0			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm6, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; reduce: MI1
+    pxor        xmm4, xmm0                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm6, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm1, xmm6
-    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm0			; reduce: fold LO
+    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm0                          ; reduce: fold LO
     movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10	; reduce: Y0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; reduce: (Y1, Y0)
-    pxor        xmm0, xmm4			; reduce: + HI
-    pxor        xmm7, xmm0			; reduce: RES = fold(Y) + HI
+    pclmulqdq   xmm7, [rel ghash_sse_karatsuba_clmul2_x1_fold_q], 0x10  ; reduce: Y0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; reduce: (Y1, Y0)
+    pxor        xmm0, xmm4                          ; reduce: + HI
+    pxor        xmm7, xmm0                          ; reduce: RES = fold(Y) + HI
 .store:
-    pshufb      xmm7, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm7			; X
+    pshufb      xmm7, [rel ghash_sse_karatsuba_clmul2_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm7                         ; X
 .done:
     ret
 .end:

@@ -55,50 +55,50 @@ global ghash_sse_karatsuba_clmul3_x2_init:function (ghash_sse_karatsuba_clmul3_x
 align 32
 ghash_sse_karatsuba_clmul3_x2_init:
     endbr64
-    movdqu      xmm3, [rsi]			; H, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; H
+    movdqu      xmm3, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; H
     pshufd      xmm0, xmm3, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm3
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm3, 0x01			; B_1: H << 1
-    pxor        xmm3, xmm1			; B_1: as 128 bits
-    pxor        xmm3, xmm0			; B_1: B = H·x^-1 mod P
-    pshufd      xmm0, xmm3, 0x4e		; B_1: (B1, B0)
-    pxor        xmm0, xmm3			; B_1: S = B0 + B1
-    movdqu      [rdi + 16], xmm3		; B_1: B
-    movdqu      [rdi + 48], xmm0		; B_1: S
-    pshufd      xmm2, xmm3, 0x4e		; V_2 = V_1·B_1: (A1, A0)
-    pxor        xmm2, xmm3			; V_2 = V_1·B_1: A0 + A1
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm3, 0x01                          ; B_1: H << 1
+    pxor        xmm3, xmm1                          ; B_1: as 128 bits
+    pxor        xmm3, xmm0                          ; B_1: B = H·x^-1 mod P
+    pshufd      xmm0, xmm3, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm0, xmm3                          ; B_1: S = B0 + B1
+    movdqu      [rdi + 16], xmm3                    ; B_1: B
+    movdqu      [rdi + 48], xmm0                    ; B_1: S
+    pshufd      xmm2, xmm3, 0x4e                    ; V_2 = V_1·B_1: (A1, A0)
+    pxor        xmm2, xmm3                          ; V_2 = V_1·B_1: A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, xmm3, 0x11		; V_2 = V_1·B_1: A1·B1
-    pclmulqdq   xmm3, xmm3, 0x00		; V_2 = V_1·B_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00		; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm3			; V_2 = V_1·B_1: MI += LO
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm1, xmm3, 0x11                    ; V_2 = V_1·B_1: A1·B1
+    pclmulqdq   xmm3, xmm3, 0x00                    ; V_2 = V_1·B_1: A0·B0
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm3                          ; V_2 = V_1·B_1: MI += LO
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; V_2 = V_1·B_1: MI1
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: HI += MI1
-    pslldq      xmm2, 0x08			; V_2 = V_1·B_1: MI0·x^64
-    pxor        xmm3, xmm2			; V_2 = V_1·B_1: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_2 = V_1·B_1: MI1
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_2 = V_1·B_1: MI0·x^64
+    pxor        xmm3, xmm2                          ; V_2 = V_1·B_1: LO += MI0·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10	; V_2 = V_1·B_1: Q'·LO0
-    pslldq      xmm0, 0x08			; V_2 = V_1·B_1: (Q'·LO0)·x^64
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; V_2 = V_1·B_1: Q'·LO0
+    pslldq      xmm0, 0x08                          ; V_2 = V_1·B_1: (Q'·LO0)·x^64
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: LO += (Q'·LO0)·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00	; V_2 = V_1·B_1: (x^64 + Q')·LO0
-    psrldq      xmm0, 0x04			; V_2 = V_1·B_1: into place
-    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01	; V_2 = V_1·B_1: (x^64 + Q')·LO1
-    pslldq      xmm3, 0x04			; V_2 = V_1·B_1: into place
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: (x^64 + Q')·LO
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: RES
-    pshufd      xmm0, xmm3, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm0, xmm3			; V_2 = V_1·B_1: S = B0 + B1
-    movdqu      [rdi], xmm3			; V_2 = V_1·B_1: B
-    movdqu      [rdi + 32], xmm0		; V_2 = V_1·B_1: S
-    ret						; V_2 = V_1·B_1
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; V_2 = V_1·B_1: (x^64 + Q')·LO0
+    psrldq      xmm0, 0x04                          ; V_2 = V_1·B_1: into place
+    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; V_2 = V_1·B_1: (x^64 + Q')·LO1
+    pslldq      xmm3, 0x04                          ; V_2 = V_1·B_1: into place
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: (x^64 + Q')·LO
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: RES
+    pshufd      xmm0, xmm3, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm0, xmm3                          ; V_2 = V_1·B_1: S = B0 + B1
+    movdqu      [rdi], xmm3                         ; V_2 = V_1·B_1: B
+    movdqu      [rdi + 32], xmm0                    ; V_2 = V_1·B_1: S
+    ret                                             ; V_2 = V_1·B_1
 .end:
 
 ; void ghash_sse_karatsuba_clmul3_x2_mul(const void *table, uint8_t x[16])
@@ -109,37 +109,37 @@ global ghash_sse_karatsuba_clmul3_x2_mul:function (ghash_sse_karatsuba_clmul3_x2
 align 32
 ghash_sse_karatsuba_clmul3_x2_mul:
     endbr64
-    movdqu      xmm3, [rsi]			; X, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; X
+    movdqu      xmm3, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X
 .block:
-    pshufd      xmm2, xmm3, 0x4e		; (A1, A0)
-    pxor        xmm2, xmm3			; A0 + A1
+    pshufd      xmm2, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm2, xmm3                          ; A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 16], 0x11		; A1·B1
-    pclmulqdq   xmm3, [rdi + 16], 0x00		; A0·B0
-    pclmulqdq   xmm2, [rdi + 48], 0x00		; (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm3			; MI += LO
-    pxor        xmm2, xmm1			; MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; A1·B1
+    pclmulqdq   xmm3, [rdi + 16], 0x00              ; A0·B0
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm3                          ; MI += LO
+    pxor        xmm2, xmm1                          ; MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm1, xmm0			; HI += MI1
-    pslldq      xmm2, 0x08			; MI0·x^64
-    pxor        xmm3, xmm2			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10	; Q'·LO0
-    pslldq      xmm0, 0x08			; (Q'·LO0)·x^64
-    pxor        xmm3, xmm0			; LO += (Q'·LO0)·x^64
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; Q'·LO0
+    pslldq      xmm0, 0x08                          ; (Q'·LO0)·x^64
+    pxor        xmm3, xmm0                          ; LO += (Q'·LO0)·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00	; (x^64 + Q')·LO0
-    psrldq      xmm0, 0x04			; into place
-    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01	; (x^64 + Q')·LO1
-    pslldq      xmm3, 0x04			; into place
-    pxor        xmm3, xmm0			; (x^64 + Q')·LO
-    pxor        xmm3, xmm1			; RES
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; (x^64 + Q')·LO0
+    psrldq      xmm0, 0x04                          ; into place
+    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; (x^64 + Q')·LO1
+    pslldq      xmm3, 0x04                          ; into place
+    pxor        xmm3, xmm0                          ; (x^64 + Q')·LO
+    pxor        xmm3, xmm1                          ; RES
 .store:
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:
 
@@ -151,88 +151,88 @@ global ghash_sse_karatsuba_clmul3_x2_update:function (ghash_sse_karatsuba_clmul3
 align 32
 ghash_sse_karatsuba_clmul3_x2_update:
     endbr64
-    movdqu      xmm8, [rsi]			; X, bytes as in memory
-    pshufb      xmm8, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; X
+    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm8, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm3, [rdx]			; C, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; C
-    pxor        xmm3, xmm8			; A = X + C
-    pshufd      xmm2, xmm3, 0x4e		; (A1, A0)
-    pxor        xmm2, xmm3			; A0 + A1
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; C
+    pxor        xmm3, xmm8                          ; A = X + C
+    pshufd      xmm2, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm2, xmm3                          ; A0 + A1
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rdi + 16], 0x11		; A1·B1
-    pclmulqdq   xmm3, [rdi + 16], 0x00		; A0·B0
-    pclmulqdq   xmm2, [rdi + 48], 0x00		; (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm3			; MI += LO
-    pxor        xmm2, xmm1			; MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; A1·B1
+    pclmulqdq   xmm3, [rdi + 16], 0x00              ; A0·B0
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm3                          ; MI += LO
+    pxor        xmm2, xmm1                          ; MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm1, xmm0			; HI += MI1
-    pslldq      xmm2, 0x08			; MI0·x^64
-    pxor        xmm3, xmm2			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10	; Q'·LO0
-    pslldq      xmm0, 0x08			; (Q'·LO0)·x^64
-    pxor        xmm3, xmm0			; LO += (Q'·LO0)·x^64
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; Q'·LO0
+    pslldq      xmm0, 0x08                          ; (Q'·LO0)·x^64
+    pxor        xmm3, xmm0                          ; LO += (Q'·LO0)·x^64
     movdqa      xmm0, xmm3
-    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00	; (x^64 + Q')·LO0
-    psrldq      xmm0, 0x04			; into place
-    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01	; (x^64 + Q')·LO1
-    pslldq      xmm3, 0x04			; into place
-    pxor        xmm3, xmm0			; (x^64 + Q')·LO
-    pxor        xmm3, xmm1			; RES
-    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pclmulqdq   xmm0, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; (x^64 + Q')·LO0
+    psrldq      xmm0, 0x04                          ; into place
+    pclmulqdq   xmm3, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; (x^64 + Q')·LO1
+    pslldq      xmm3, 0x04                          ; into place
+    pxor        xmm3, xmm0                          ; (x^64 + Q')·LO
+    pxor        xmm3, xmm1                          ; RES
+    pshufb      xmm3, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_karatsuba_clmul3_x2_byte_swap]  ; byte_swap
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    movdqa      xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p]	; fold_p
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    movdqa      xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p]  ; fold_p
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    movdqu      xmm7, [rdx + 16]		; C2·H^1: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C2·H^1: C
-    pshufd      xmm6, xmm7, 0x4e		; C2·H^1: (A1, A0)
-    pxor        xmm6, xmm7			; C2·H^1: A0 + A1
+    movdqu      xmm7, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C2·H^1: C
+    pshufd      xmm6, xmm7, 0x4e                    ; C2·H^1: (A1, A0)
+    pxor        xmm6, xmm7                          ; C2·H^1: A0 + A1
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi + 16], 0x11		; C2·H^1: A1·B1
-    pclmulqdq   xmm7, [rdi + 16], 0x00		; C2·H^1: A0·B0
-    pclmulqdq   xmm6, [rdi + 48], 0x00		; C2·H^1: (A0 + A1)·(B0 + B1)
-    movdqu      xmm3, [rdx]			; C1·H^2: C, bytes as in memory
-    pshufb      xmm3, xmm0			; C1·H^2: C
-    pxor        xmm3, xmm8			; C1·H^2: A = X + C
-    pshufd      xmm4, xmm3, 0x4e		; C1·H^2: (A1, A0)
-    pxor        xmm4, xmm3			; C1·H^2: A0 + A1
+    pclmulqdq   xmm5, [rdi + 16], 0x11              ; C2·H^1: A1·B1
+    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^1: A0·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x00              ; C2·H^1: (A0 + A1)·(B0 + B1)
+    movdqu      xmm3, [rdx]                         ; C1·H^2: C, bytes as in memory
+    pshufb      xmm3, xmm0                          ; C1·H^2: C
+    pxor        xmm3, xmm8                          ; C1·H^2: A = X + C
+    pshufd      xmm4, xmm3, 0x4e                    ; C1·H^2: (A1, A0)
+    pxor        xmm4, xmm3                          ; C1·H^2: A0 + A1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi], 0x11		; C1·H^2: A1·B1
-    pclmulqdq   xmm3, [rdi], 0x00		; C1·H^2: A0·B0
-    pclmulqdq   xmm4, [rdi + 32], 0x00		; C1·H^2: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm2			; C1·H^2: HI += it
-    pxor        xmm7, xmm3			; C1·H^2: LO += it
-    pxor        xmm6, xmm4			; C1·H^2: MI += it
-    pxor        xmm6, xmm7			; reduce: MI += LO
-    pxor        xmm6, xmm5			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^2: A1·B1
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^2: A0·B0
+    pclmulqdq   xmm4, [rdi + 32], 0x00              ; C1·H^2: (A0 + A1)·(B0 + B1)
+    pxor        xmm5, xmm2                          ; C1·H^2: HI += it
+    pxor        xmm7, xmm3                          ; C1·H^2: LO += it
+    pxor        xmm6, xmm4                          ; C1·H^2: MI += it
+    pxor        xmm6, xmm7                          ; reduce: MI += LO
+    pxor        xmm6, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm6
-    psrldq      xmm2, 0x08			; reduce: MI1
-    pxor        xmm5, xmm2			; reduce: HI += MI1
-    pslldq      xmm6, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm6			; reduce: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm5, xmm2                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm7, 0x01		; reduce: Q'·LO0
-    pslldq      xmm2, 0x08			; reduce: (Q'·LO0)·x^64
-    pxor        xmm7, xmm2			; reduce: LO += (Q'·LO0)·x^64
+    pclmulqdq   xmm2, xmm7, 0x01                    ; reduce: Q'·LO0
+    pslldq      xmm2, 0x08                          ; reduce: (Q'·LO0)·x^64
+    pxor        xmm7, xmm2                          ; reduce: LO += (Q'·LO0)·x^64
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm7, 0x00		; reduce: (x^64 + Q')·LO0
-    psrldq      xmm2, 0x04			; reduce: into place
-    pclmulqdq   xmm7, xmm1, 0x01		; reduce: (x^64 + Q')·LO1
-    pslldq      xmm7, 0x04			; reduce: into place
-    pxor        xmm7, xmm2			; reduce: (x^64 + Q')·LO
-    pxor        xmm7, xmm5			; reduce: RES
-    movdqa      xmm8, xmm7			; reduce
-    add         rdx, 0x20			; next group
+    pclmulqdq   xmm2, xmm7, 0x00                    ; reduce: (x^64 + Q')·LO0
+    psrldq      xmm2, 0x04                          ; reduce: into place
+    pclmulqdq   xmm7, xmm1, 0x01                    ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm7, 0x04                          ; reduce: into place
+    pxor        xmm7, xmm2                          ; reduce: (x^64 + Q')·LO
+    pxor        xmm7, xmm5                          ; reduce: RES
+    movdqa      xmm8, xmm7                          ; reduce
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -243,7 +243,7 @@ ghash_sse_karatsuba_clmul3_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm7, xmm7
@@ -251,35 +251,35 @@ ghash_sse_karatsuba_clmul3_x2_update:
     pxor        xmm5, xmm5
     jmp         .rest
 .first:
-    movdqu      xmm7, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm8			; C·H^m: A = X + C
-    pshufd      xmm6, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm6, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm8                          ; C·H^m: A = X + C
+    pshufd      xmm6, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm6, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm5, xmm7
-    pclmulqdq   xmm5, [rdi], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rdi], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm6, [rdi + 32], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm8			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm5, [rdi], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm6, [rdi + 32], 0x00              ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm8                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
-    pshufd      xmm3, xmm2, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm3, xmm2			; C·H^i: A0 + A1
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rdi + 32], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm6, xmm3			; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdi + 32], 0x00              ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm5, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm6, xmm3                          ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -290,80 +290,80 @@ ghash_sse_karatsuba_clmul3_x2_update:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm8			; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e		; C·H: (A1, A0)
-    pxor        xmm2, xmm4			; C·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
+    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm4, [rdi], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm5, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm4			; C·H: LO += it
-    pxor        xmm6, xmm2			; C·H: MI += it
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x00              ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm5, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm4                          ; C·H: LO += it
+    pxor        xmm6, xmm2                          ; C·H: MI += it
 .reduce:
-    pxor        xmm6, xmm7			; reduce: MI += LO
-    pxor        xmm6, xmm5			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm6, xmm7                          ; reduce: MI += LO
+    pxor        xmm6, xmm5                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm6
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm5, xmm1			; reduce: HI += MI1
-    pslldq      xmm6, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm6			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm5, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10	; reduce: Q'·LO0
-    pslldq      xmm1, 0x08			; reduce: (Q'·LO0)·x^64
-    pxor        xmm7, xmm1			; reduce: LO += (Q'·LO0)·x^64
+    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x10  ; reduce: Q'·LO0
+    pslldq      xmm1, 0x08                          ; reduce: (Q'·LO0)·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += (Q'·LO0)·x^64
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00	; reduce: (x^64 + Q')·LO0
-    psrldq      xmm1, 0x04			; reduce: into place
-    pclmulqdq   xmm7, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01	; reduce: (x^64 + Q')·LO1
-    pslldq      xmm7, 0x04			; reduce: into place
-    pxor        xmm7, xmm1			; reduce: (x^64 + Q')·LO
-    pxor        xmm7, xmm5			; reduce: RES
-    movdqa      xmm8, xmm7			; reduce
+    pclmulqdq   xmm1, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x00  ; reduce: (x^64 + Q')·LO0
+    psrldq      xmm1, 0x04                          ; reduce: into place
+    pclmulqdq   xmm7, [rel ghash_sse_karatsuba_clmul3_x2_fold_p], 0x01  ; reduce: (x^64 + Q')·LO1
+    pslldq      xmm7, 0x04                          ; reduce: into place
+    pxor        xmm7, xmm1                          ; reduce: (x^64 + Q')·LO
+    pxor        xmm7, xmm5                          ; reduce: RES
+    movdqa      xmm8, xmm7                          ; reduce
 .store:
-    pshufb      xmm8, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm8			; X
+    pshufb      xmm8, xmm0                          ; X, bytes as in memory
+    movdqu      [rsi], xmm8                         ; X
 .done:
     ret
 .end:

@@ -52,305 +52,305 @@ global ghash_sse_karatsuba_shiftxor_x12_init:function (ghash_sse_karatsuba_shift
 align 32
 ghash_sse_karatsuba_shiftxor_x12_init:
     endbr64
-    movdqu      xmm5, [rsi]			; H, bytes as in memory
-    pshufb      xmm5, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; H
+    movdqu      xmm5, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm5, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; H
     pshufd      xmm0, xmm5, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_karatsuba_shiftxor_x12_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_karatsuba_shiftxor_x12_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm5
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm5, 0x01			; B_1: H << 1
-    pxor        xmm5, xmm1			; B_1: as 128 bits
-    pxor        xmm5, xmm0			; B_1: B = H·x^-1 mod P
-    pshufd      xmm0, xmm5, 0x4e		; B_1: (B1, B0)
-    pxor        xmm0, xmm5			; B_1: S = B0 + B1
-    movdqu      [rdi + 176], xmm5		; B_1: B
-    movdqu      [rdi + 368], xmm0		; B_1: S
-    pshufd      xmm2, xmm5, 0x4e		; V_2 = V_1·B_1: (A1, A0)
-    pxor        xmm2, xmm5			; V_2 = V_1·B_1: A0 + A1
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm5, 0x01                          ; B_1: H << 1
+    pxor        xmm5, xmm1                          ; B_1: as 128 bits
+    pxor        xmm5, xmm0                          ; B_1: B = H·x^-1 mod P
+    pshufd      xmm0, xmm5, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm0, xmm5                          ; B_1: S = B0 + B1
+    movdqu      [rdi + 176], xmm5                   ; B_1: B
+    movdqu      [rdi + 368], xmm0                   ; B_1: S
+    pshufd      xmm2, xmm5, 0x4e                    ; V_2 = V_1·B_1: (A1, A0)
+    pxor        xmm2, xmm5                          ; V_2 = V_1·B_1: A0 + A1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm5, 0x11		; V_2 = V_1·B_1: A1·B1
+    pclmulqdq   xmm3, xmm5, 0x11                    ; V_2 = V_1·B_1: A1·B1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm5, 0x00		; V_2 = V_1·B_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00		; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm4			; V_2 = V_1·B_1: MI += LO
-    pxor        xmm2, xmm3			; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm5, 0x00                    ; V_2 = V_1·B_1: A0·B0
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_2 = V_1·B_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm4                          ; V_2 = V_1·B_1: MI += LO
+    pxor        xmm2, xmm3                          ; V_2 = V_1·B_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm2
-    psrldq      xmm1, 0x08			; V_2 = V_1·B_1: MI1
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: HI += MI1
-    pslldq      xmm2, 0x08			; V_2 = V_1·B_1: MI0·x^64
-    pxor        xmm4, xmm2			; V_2 = V_1·B_1: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_2 = V_1·B_1: MI1
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_2 = V_1·B_1: MI0·x^64
+    pxor        xmm4, xmm2                          ; V_2 = V_1·B_1: LO += MI0·x^64
     movdqa      xmm2, xmm4
-    psllq       xmm2, 0x3f			; V_2 = V_1·B_1
+    psllq       xmm2, 0x3f                          ; V_2 = V_1·B_1
     movdqa      xmm1, xmm4
-    psllq       xmm1, 0x3e			; V_2 = V_1·B_1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1
+    psllq       xmm1, 0x3e                          ; V_2 = V_1·B_1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1
     movdqa      xmm1, xmm4
-    psllq       xmm1, 0x39			; V_2 = V_1·B_1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; V_2 = V_1·B_1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; V_2 = V_1·B_1: out0·x^64
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: LO += out0·x^64
-    psrldq      xmm2, 0x08			; V_2 = V_1·B_1: out1
-    pxor        xmm3, xmm2			; V_2 = V_1·B_1: HI += out1
+    pslldq      xmm1, 0x08                          ; V_2 = V_1·B_1: out0·x^64
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; V_2 = V_1·B_1: out1
+    pxor        xmm3, xmm2                          ; V_2 = V_1·B_1: HI += out1
     movdqa      xmm6, xmm4
-    psrlq       xmm6, 0x01			; V_2 = V_1·B_1
-    pxor        xmm6, xmm4			; V_2 = V_1·B_1: LO + LO >> 1
+    psrlq       xmm6, 0x01                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm4                          ; V_2 = V_1·B_1: LO + LO >> 1
     movdqa      xmm1, xmm4
-    psrlq       xmm1, 0x02			; V_2 = V_1·B_1
-    pxor        xmm6, xmm1			; V_2 = V_1·B_1:   + LO >> 2
-    psrlq       xmm4, 0x07			; V_2 = V_1·B_1
-    pxor        xmm6, xmm4			; V_2 = V_1·B_1:   + LO >> 7
-    pxor        xmm6, xmm3			; V_2 = V_1·B_1: RES
-    pshufd      xmm1, xmm6, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm1, xmm6			; V_2 = V_1·B_1: S = B0 + B1
-    movdqu      [rdi + 160], xmm6		; V_2 = V_1·B_1: B
-    movdqu      [rdi + 352], xmm1		; V_2 = V_1·B_1: S
-    pshufd      xmm2, xmm6, 0x4e		; V_3 = V_2·B_1: (A1, A0)
-    pxor        xmm2, xmm6			; V_3 = V_2·B_1: A0 + A1
+    psrlq       xmm1, 0x02                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm1                          ; V_2 = V_1·B_1:   + LO >> 2
+    psrlq       xmm4, 0x07                          ; V_2 = V_1·B_1
+    pxor        xmm6, xmm4                          ; V_2 = V_1·B_1:   + LO >> 7
+    pxor        xmm6, xmm3                          ; V_2 = V_1·B_1: RES
+    pshufd      xmm1, xmm6, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm1, xmm6                          ; V_2 = V_1·B_1: S = B0 + B1
+    movdqu      [rdi + 160], xmm6                   ; V_2 = V_1·B_1: B
+    movdqu      [rdi + 352], xmm1                   ; V_2 = V_1·B_1: S
+    pshufd      xmm2, xmm6, 0x4e                    ; V_3 = V_2·B_1: (A1, A0)
+    pxor        xmm2, xmm6                          ; V_3 = V_2·B_1: A0 + A1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm5, 0x11		; V_3 = V_2·B_1: A1·B1
+    pclmulqdq   xmm3, xmm5, 0x11                    ; V_3 = V_2·B_1: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm5, 0x00		; V_3 = V_2·B_1: A0·B0
-    pclmulqdq   xmm2, xmm0, 0x00		; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm4			; V_3 = V_2·B_1: MI += LO
-    pxor        xmm2, xmm3			; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm5, 0x00                    ; V_3 = V_2·B_1: A0·B0
+    pclmulqdq   xmm2, xmm0, 0x00                    ; V_3 = V_2·B_1: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm4                          ; V_3 = V_2·B_1: MI += LO
+    pxor        xmm2, xmm3                          ; V_3 = V_2·B_1: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; V_3 = V_2·B_1: MI1
-    pxor        xmm3, xmm0			; V_3 = V_2·B_1: HI += MI1
-    pslldq      xmm2, 0x08			; V_3 = V_2·B_1: MI0·x^64
-    pxor        xmm4, xmm2			; V_3 = V_2·B_1: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_3 = V_2·B_1: MI1
+    pxor        xmm3, xmm0                          ; V_3 = V_2·B_1: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_3 = V_2·B_1: MI0·x^64
+    pxor        xmm4, xmm2                          ; V_3 = V_2·B_1: LO += MI0·x^64
     movdqa      xmm2, xmm4
-    psllq       xmm2, 0x3f			; V_3 = V_2·B_1
+    psllq       xmm2, 0x3f                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm4
-    psllq       xmm0, 0x3e			; V_3 = V_2·B_1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1
+    psllq       xmm0, 0x3e                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm4
-    psllq       xmm0, 0x39			; V_3 = V_2·B_1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_3 = V_2·B_1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1: bits that leave each half of LO
     movdqa      xmm0, xmm2
-    pslldq      xmm0, 0x08			; V_3 = V_2·B_1: out0·x^64
-    pxor        xmm4, xmm0			; V_3 = V_2·B_1: LO += out0·x^64
-    psrldq      xmm2, 0x08			; V_3 = V_2·B_1: out1
-    pxor        xmm3, xmm2			; V_3 = V_2·B_1: HI += out1
+    pslldq      xmm0, 0x08                          ; V_3 = V_2·B_1: out0·x^64
+    pxor        xmm4, xmm0                          ; V_3 = V_2·B_1: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; V_3 = V_2·B_1: out1
+    pxor        xmm3, xmm2                          ; V_3 = V_2·B_1: HI += out1
     movdqa      xmm7, xmm4
-    psrlq       xmm7, 0x01			; V_3 = V_2·B_1
-    pxor        xmm7, xmm4			; V_3 = V_2·B_1: LO + LO >> 1
+    psrlq       xmm7, 0x01                          ; V_3 = V_2·B_1
+    pxor        xmm7, xmm4                          ; V_3 = V_2·B_1: LO + LO >> 1
     movdqa      xmm0, xmm4
-    psrlq       xmm0, 0x02			; V_3 = V_2·B_1
-    pxor        xmm7, xmm0			; V_3 = V_2·B_1:   + LO >> 2
-    psrlq       xmm4, 0x07			; V_3 = V_2·B_1
-    pxor        xmm7, xmm4			; V_3 = V_2·B_1:   + LO >> 7
-    pxor        xmm7, xmm3			; V_3 = V_2·B_1: RES
-    pshufd      xmm0, xmm7, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm0, xmm7			; V_3 = V_2·B_1: S = B0 + B1
-    movdqu      [rdi + 144], xmm7		; V_3 = V_2·B_1: B
-    movdqu      [rdi + 336], xmm0		; V_3 = V_2·B_1: S
-    pshufd      xmm2, xmm6, 0x4e		; V_4 = V_2·B_2: (A1, A0)
-    pxor        xmm2, xmm6			; V_4 = V_2·B_2: A0 + A1
+    psrlq       xmm0, 0x02                          ; V_3 = V_2·B_1
+    pxor        xmm7, xmm0                          ; V_3 = V_2·B_1:   + LO >> 2
+    psrlq       xmm4, 0x07                          ; V_3 = V_2·B_1
+    pxor        xmm7, xmm4                          ; V_3 = V_2·B_1:   + LO >> 7
+    pxor        xmm7, xmm3                          ; V_3 = V_2·B_1: RES
+    pshufd      xmm0, xmm7, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm0, xmm7                          ; V_3 = V_2·B_1: S = B0 + B1
+    movdqu      [rdi + 144], xmm7                   ; V_3 = V_2·B_1: B
+    movdqu      [rdi + 336], xmm0                   ; V_3 = V_2·B_1: S
+    pshufd      xmm2, xmm6, 0x4e                    ; V_4 = V_2·B_2: (A1, A0)
+    pxor        xmm2, xmm6                          ; V_4 = V_2·B_2: A0 + A1
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm6, 0x11		; V_4 = V_2·B_2: A1·B1
+    pclmulqdq   xmm3, xmm6, 0x11                    ; V_4 = V_2·B_2: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm6, 0x00		; V_4 = V_2·B_2: A0·B0
-    pclmulqdq   xmm2, xmm1, 0x00		; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
-    pxor        xmm2, xmm4			; V_4 = V_2·B_2: MI += LO
-    pxor        xmm2, xmm3			; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm6, 0x00                    ; V_4 = V_2·B_2: A0·B0
+    pclmulqdq   xmm2, xmm1, 0x00                    ; V_4 = V_2·B_2: (A0 + A1)·(B0 + B1)
+    pxor        xmm2, xmm4                          ; V_4 = V_2·B_2: MI += LO
+    pxor        xmm2, xmm3                          ; V_4 = V_2·B_2: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; V_4 = V_2·B_2: MI1
-    pxor        xmm3, xmm0			; V_4 = V_2·B_2: HI += MI1
-    pslldq      xmm2, 0x08			; V_4 = V_2·B_2: MI0·x^64
-    pxor        xmm4, xmm2			; V_4 = V_2·B_2: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_4 = V_2·B_2: MI1
+    pxor        xmm3, xmm0                          ; V_4 = V_2·B_2: HI += MI1
+    pslldq      xmm2, 0x08                          ; V_4 = V_2·B_2: MI0·x^64
+    pxor        xmm4, xmm2                          ; V_4 = V_2·B_2: LO += MI0·x^64
     movdqa      xmm1, xmm4
-    psllq       xmm1, 0x3f			; V_4 = V_2·B_2
+    psllq       xmm1, 0x3f                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm4
-    psllq       xmm0, 0x3e			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2
+    psllq       xmm0, 0x3e                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm4
-    psllq       xmm0, 0x39			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2: bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; V_4 = V_2·B_2: out0·x^64
-    pxor        xmm4, xmm0			; V_4 = V_2·B_2: LO += out0·x^64
-    psrldq      xmm1, 0x08			; V_4 = V_2·B_2: out1
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: HI += out1
+    pslldq      xmm0, 0x08                          ; V_4 = V_2·B_2: out0·x^64
+    pxor        xmm4, xmm0                          ; V_4 = V_2·B_2: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_4 = V_2·B_2: out1
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: HI += out1
     movdqa      xmm1, xmm4
-    psrlq       xmm1, 0x01			; V_4 = V_2·B_2
-    pxor        xmm1, xmm4			; V_4 = V_2·B_2: LO + LO >> 1
+    psrlq       xmm1, 0x01                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm4                          ; V_4 = V_2·B_2: LO + LO >> 1
     movdqa      xmm0, xmm4
-    psrlq       xmm0, 0x02			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2:   + LO >> 2
-    psrlq       xmm4, 0x07			; V_4 = V_2·B_2
-    pxor        xmm1, xmm4			; V_4 = V_2·B_2:   + LO >> 7
-    pxor        xmm1, xmm3			; V_4 = V_2·B_2: RES
-    pshufd      xmm0, xmm1, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm0, xmm1			; V_4 = V_2·B_2: S = B0 + B1
-    movdqu      [rdi + 128], xmm1		; V_4 = V_2·B_2: B
-    movdqu      [rdi + 320], xmm0		; V_4 = V_2·B_2: S
-    movdqa      xmm8, xmm1			; V_4 = V_2·B_2
-    mov         eax, 0x02			; V_4 = V_2·B_2: rounds of s registers
+    psrlq       xmm0, 0x02                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2:   + LO >> 2
+    psrlq       xmm4, 0x07                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm4                          ; V_4 = V_2·B_2:   + LO >> 7
+    pxor        xmm1, xmm3                          ; V_4 = V_2·B_2: RES
+    pshufd      xmm0, xmm1, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm0, xmm1                          ; V_4 = V_2·B_2: S = B0 + B1
+    movdqu      [rdi + 128], xmm1                   ; V_4 = V_2·B_2: B
+    movdqu      [rdi + 320], xmm0                   ; V_4 = V_2·B_2: S
+    movdqa      xmm8, xmm1                          ; V_4 = V_2·B_2
+    mov         eax, 0x02                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
-    pshufd      xmm3, xmm5, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
-    pxor        xmm3, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    pshufd      xmm3, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (A1, A0)
+    pxor        xmm3, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm1, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
-    pclmulqdq   xmm5, xmm1, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
-    pclmulqdq   xmm3, xmm0, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
-    pxor        xmm3, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: MI += LO
-    pxor        xmm3, xmm4			; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm1, 0x11                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    pclmulqdq   xmm5, xmm1, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    pclmulqdq   xmm3, xmm0, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: (A0 + A1)·(B0 + B1)
+    pxor        xmm3, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: MI += LO
+    pxor        xmm3, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm3
-    psrldq      xmm2, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    pxor        xmm4, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    pxor        xmm5, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    pxor        xmm4, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    pxor        xmm5, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm5
-    psllq       xmm3, 0x3f			; V_(i+1) = V_(i+1-s)·B_sL
+    psllq       xmm3, 0x3f                          ; V_(i+1) = V_(i+1-s)·B_sL
     movdqa      xmm2, xmm5
-    psllq       xmm2, 0x3e			; V_(i+1) = V_(i+1-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+1) = V_(i+1-s)·B_sL
+    psllq       xmm2, 0x3e                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL
     movdqa      xmm2, xmm5
-    psllq       xmm2, 0x39			; V_(i+1) = V_(i+1-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: out0·x^64
-    pxor        xmm5, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: LO += out0·x^64
-    psrldq      xmm3, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: out1
-    pxor        xmm4, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: HI += out1
+    pslldq      xmm2, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: out0·x^64
+    pxor        xmm5, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: out1
+    pxor        xmm4, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += out1
     movdqa      xmm3, xmm5
-    psrlq       xmm3, 0x01			; V_(i+1) = V_(i+1-s)·B_sL
-    pxor        xmm3, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: LO + LO >> 1
+    psrlq       xmm3, 0x01                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pxor        xmm3, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: LO + LO >> 1
     movdqa      xmm2, xmm5
-    psrlq       xmm2, 0x02			; V_(i+1) = V_(i+1-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+1) = V_(i+1-s)·B_sL:   + LO >> 2
-    psrlq       xmm5, 0x07			; V_(i+1) = V_(i+1-s)·B_sL
-    pxor        xmm3, xmm5			; V_(i+1) = V_(i+1-s)·B_sL:   + LO >> 7
-    pxor        xmm3, xmm4			; V_(i+1) = V_(i+1-s)·B_sL: RES
-    movdqa      xmm5, xmm3			; V_(i+1) = V_(i+1-s)·B_sL
-    pshufd      xmm3, xmm6, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
-    pxor        xmm3, xmm6			; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
+    psrlq       xmm2, 0x02                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL:   + LO >> 2
+    psrlq       xmm5, 0x07                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pxor        xmm3, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL:   + LO >> 7
+    pxor        xmm3, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: RES
+    movdqa      xmm5, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL
+    pshufd      xmm3, xmm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (A1, A0)
+    pxor        xmm3, xmm6                          ; V_(i+2) = V_(i+2-s)·B_sL: A0 + A1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm1, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
-    pclmulqdq   xmm6, xmm1, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
-    pclmulqdq   xmm3, xmm0, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
-    pxor        xmm3, xmm6			; V_(i+2) = V_(i+2-s)·B_sL: MI += LO
-    pxor        xmm3, xmm4			; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm1, 0x11                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    pclmulqdq   xmm6, xmm1, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    pclmulqdq   xmm3, xmm0, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: (A0 + A1)·(B0 + B1)
+    pxor        xmm3, xmm6                          ; V_(i+2) = V_(i+2-s)·B_sL: MI += LO
+    pxor        xmm3, xmm4                          ; V_(i+2) = V_(i+2-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm3
-    psrldq      xmm2, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    pxor        xmm4, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    pxor        xmm6, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    pxor        xmm4, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    pxor        xmm6, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm6
-    psllq       xmm3, 0x3f			; V_(i+2) = V_(i+2-s)·B_sL
+    psllq       xmm3, 0x3f                          ; V_(i+2) = V_(i+2-s)·B_sL
     movdqa      xmm2, xmm6
-    psllq       xmm2, 0x3e			; V_(i+2) = V_(i+2-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+2) = V_(i+2-s)·B_sL
+    psllq       xmm2, 0x3e                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL
     movdqa      xmm2, xmm6
-    psllq       xmm2, 0x39			; V_(i+2) = V_(i+2-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: out0·x^64
-    pxor        xmm6, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: LO += out0·x^64
-    psrldq      xmm3, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: out1
-    pxor        xmm4, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: HI += out1
+    pslldq      xmm2, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: out0·x^64
+    pxor        xmm6, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: out1
+    pxor        xmm4, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += out1
     movdqa      xmm3, xmm6
-    psrlq       xmm3, 0x01			; V_(i+2) = V_(i+2-s)·B_sL
-    pxor        xmm3, xmm6			; V_(i+2) = V_(i+2-s)·B_sL: LO + LO >> 1
+    psrlq       xmm3, 0x01                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pxor        xmm3, xmm6                          ; V_(i+2) = V_(i+2-s)·B_sL: LO + LO >> 1
     movdqa      xmm2, xmm6
-    psrlq       xmm2, 0x02			; V_(i+2) = V_(i+2-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+2) = V_(i+2-s)·B_sL:   + LO >> 2
-    psrlq       xmm6, 0x07			; V_(i+2) = V_(i+2-s)·B_sL
-    pxor        xmm3, xmm6			; V_(i+2) = V_(i+2-s)·B_sL:   + LO >> 7
-    pxor        xmm3, xmm4			; V_(i+2) = V_(i+2-s)·B_sL: RES
-    movdqa      xmm6, xmm3			; V_(i+2) = V_(i+2-s)·B_sL
-    pshufd      xmm3, xmm7, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
-    pxor        xmm3, xmm7			; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
+    psrlq       xmm2, 0x02                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL:   + LO >> 2
+    psrlq       xmm6, 0x07                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pxor        xmm3, xmm6                          ; V_(i+2) = V_(i+2-s)·B_sL:   + LO >> 7
+    pxor        xmm3, xmm4                          ; V_(i+2) = V_(i+2-s)·B_sL: RES
+    movdqa      xmm6, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL
+    pshufd      xmm3, xmm7, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (A1, A0)
+    pxor        xmm3, xmm7                          ; V_(i+3) = V_(i+3-s)·B_sL: A0 + A1
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm1, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
-    pclmulqdq   xmm7, xmm1, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
-    pclmulqdq   xmm3, xmm0, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
-    pxor        xmm3, xmm7			; V_(i+3) = V_(i+3-s)·B_sL: MI += LO
-    pxor        xmm3, xmm4			; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm1, 0x11                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    pclmulqdq   xmm7, xmm1, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    pclmulqdq   xmm3, xmm0, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: (A0 + A1)·(B0 + B1)
+    pxor        xmm3, xmm7                          ; V_(i+3) = V_(i+3-s)·B_sL: MI += LO
+    pxor        xmm3, xmm4                          ; V_(i+3) = V_(i+3-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm3
-    psrldq      xmm2, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    pxor        xmm4, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    pxor        xmm7, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    pxor        xmm4, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    pxor        xmm7, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm7
-    psllq       xmm3, 0x3f			; V_(i+3) = V_(i+3-s)·B_sL
+    psllq       xmm3, 0x3f                          ; V_(i+3) = V_(i+3-s)·B_sL
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3e			; V_(i+3) = V_(i+3-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+3) = V_(i+3-s)·B_sL
+    psllq       xmm2, 0x3e                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x39			; V_(i+3) = V_(i+3-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: out0·x^64
-    pxor        xmm7, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: LO += out0·x^64
-    psrldq      xmm3, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: out1
-    pxor        xmm4, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: HI += out1
+    pslldq      xmm2, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: out0·x^64
+    pxor        xmm7, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: out1
+    pxor        xmm4, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: HI += out1
     movdqa      xmm3, xmm7
-    psrlq       xmm3, 0x01			; V_(i+3) = V_(i+3-s)·B_sL
-    pxor        xmm3, xmm7			; V_(i+3) = V_(i+3-s)·B_sL: LO + LO >> 1
+    psrlq       xmm3, 0x01                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pxor        xmm3, xmm7                          ; V_(i+3) = V_(i+3-s)·B_sL: LO + LO >> 1
     movdqa      xmm2, xmm7
-    psrlq       xmm2, 0x02			; V_(i+3) = V_(i+3-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+3) = V_(i+3-s)·B_sL:   + LO >> 2
-    psrlq       xmm7, 0x07			; V_(i+3) = V_(i+3-s)·B_sL
-    pxor        xmm3, xmm7			; V_(i+3) = V_(i+3-s)·B_sL:   + LO >> 7
-    pxor        xmm3, xmm4			; V_(i+3) = V_(i+3-s)·B_sL: RES
-    movdqa      xmm7, xmm3			; V_(i+3) = V_(i+3-s)·B_sL
-    pshufd      xmm3, xmm8, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
-    pxor        xmm3, xmm8			; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
+    psrlq       xmm2, 0x02                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pxor        xmm3, xmm7                          ; V_(i+3) = V_(i+3-s)·B_sL:   + LO >> 7
+    pxor        xmm3, xmm4                          ; V_(i+3) = V_(i+3-s)·B_sL: RES
+    movdqa      xmm7, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL
+    pshufd      xmm3, xmm8, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (A1, A0)
+    pxor        xmm3, xmm8                          ; V_(i+4) = V_(i+4-s)·B_sL: A0 + A1
     movdqa      xmm4, xmm8
-    pclmulqdq   xmm4, xmm1, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
-    pclmulqdq   xmm8, xmm1, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
-    pclmulqdq   xmm3, xmm0, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
-    pxor        xmm3, xmm8			; V_(i+4) = V_(i+4-s)·B_sL: MI += LO
-    pxor        xmm3, xmm4			; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm4, xmm1, 0x11                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    pclmulqdq   xmm8, xmm1, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    pclmulqdq   xmm3, xmm0, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: (A0 + A1)·(B0 + B1)
+    pxor        xmm3, xmm8                          ; V_(i+4) = V_(i+4-s)·B_sL: MI += LO
+    pxor        xmm3, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm2, xmm3
-    psrldq      xmm2, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    pxor        xmm4, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    pxor        xmm8, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    pxor        xmm4, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    pxor        xmm8, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm8
-    psllq       xmm3, 0x3f			; V_(i+4) = V_(i+4-s)·B_sL
+    psllq       xmm3, 0x3f                          ; V_(i+4) = V_(i+4-s)·B_sL
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x3e			; V_(i+4) = V_(i+4-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+4) = V_(i+4-s)·B_sL
+    psllq       xmm2, 0x3e                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL
     movdqa      xmm2, xmm8
-    psllq       xmm2, 0x39			; V_(i+4) = V_(i+4-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: bits that leave each half of LO
+    psllq       xmm2, 0x39                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: bits that leave each half of LO
     movdqa      xmm2, xmm3
-    pslldq      xmm2, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: out0·x^64
-    pxor        xmm8, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: LO += out0·x^64
-    psrldq      xmm3, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: out1
-    pxor        xmm4, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: HI += out1
+    pslldq      xmm2, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: out0·x^64
+    pxor        xmm8, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += out0·x^64
+    psrldq      xmm3, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: out1
+    pxor        xmm4, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += out1
     movdqa      xmm3, xmm8
-    psrlq       xmm3, 0x01			; V_(i+4) = V_(i+4-s)·B_sL
-    pxor        xmm3, xmm8			; V_(i+4) = V_(i+4-s)·B_sL: LO + LO >> 1
+    psrlq       xmm3, 0x01                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pxor        xmm3, xmm8                          ; V_(i+4) = V_(i+4-s)·B_sL: LO + LO >> 1
     movdqa      xmm2, xmm8
-    psrlq       xmm2, 0x02			; V_(i+4) = V_(i+4-s)·B_sL
-    pxor        xmm3, xmm2			; V_(i+4) = V_(i+4-s)·B_sL:   + LO >> 2
-    psrlq       xmm8, 0x07			; V_(i+4) = V_(i+4-s)·B_sL
-    pxor        xmm3, xmm8			; V_(i+4) = V_(i+4-s)·B_sL:   + LO >> 7
-    pxor        xmm3, xmm4			; V_(i+4) = V_(i+4-s)·B_sL: RES
-    movdqa      xmm8, xmm3			; V_(i+4) = V_(i+4-s)·B_sL
-    pshufd      xmm2, xmm5, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm2, xmm5			; entries of V_(i+1): S = B0 + B1
-    movdqu      [rdi + 176], xmm5		; entries of V_(i+1): B
-    movdqu      [rdi + 368], xmm2		; entries of V_(i+1): S
-    pshufd      xmm2, xmm6, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm2, xmm6			; entries of V_(i+2): S = B0 + B1
-    movdqu      [rdi + 160], xmm6		; entries of V_(i+2): B
-    movdqu      [rdi + 352], xmm2		; entries of V_(i+2): S
-    pshufd      xmm2, xmm7, 0x4e		; entries of V_(i+3): (B1, B0)
-    pxor        xmm2, xmm7			; entries of V_(i+3): S = B0 + B1
-    movdqu      [rdi + 144], xmm7		; entries of V_(i+3): B
-    movdqu      [rdi + 336], xmm2		; entries of V_(i+3): S
-    pshufd      xmm2, xmm8, 0x4e		; entries of V_(i+4): (B1, B0)
-    pxor        xmm2, xmm8			; entries of V_(i+4): S = B0 + B1
-    movdqu      [rdi + 128], xmm8		; entries of V_(i+4): B
-    movdqu      [rdi + 320], xmm2		; entries of V_(i+4): S
+    psrlq       xmm2, 0x02                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pxor        xmm3, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL:   + LO >> 2
+    psrlq       xmm8, 0x07                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pxor        xmm3, xmm8                          ; V_(i+4) = V_(i+4-s)·B_sL:   + LO >> 7
+    pxor        xmm3, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: RES
+    movdqa      xmm8, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL
+    pshufd      xmm2, xmm5, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    pxor        xmm2, xmm5                          ; entries of V_(i+1): S = B0 + B1
+    movdqu      [rdi + 176], xmm5                   ; entries of V_(i+1): B
+    movdqu      [rdi + 368], xmm2                   ; entries of V_(i+1): S
+    pshufd      xmm2, xmm6, 0x4e                    ; entries of V_(i+2): (B1, B0)
+    pxor        xmm2, xmm6                          ; entries of V_(i+2): S = B0 + B1
+    movdqu      [rdi + 160], xmm6                   ; entries of V_(i+2): B
+    movdqu      [rdi + 352], xmm2                   ; entries of V_(i+2): S
+    pshufd      xmm2, xmm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
+    pxor        xmm2, xmm7                          ; entries of V_(i+3): S = B0 + B1
+    movdqu      [rdi + 144], xmm7                   ; entries of V_(i+3): B
+    movdqu      [rdi + 336], xmm2                   ; entries of V_(i+3): S
+    pshufd      xmm2, xmm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    pxor        xmm2, xmm8                          ; entries of V_(i+4): S = B0 + B1
+    movdqu      [rdi + 128], xmm8                   ; entries of V_(i+4): B
+    movdqu      [rdi + 320], xmm2                   ; entries of V_(i+4): S
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -366,22 +366,22 @@ global ghash_sse_karatsuba_shiftxor_x12_mul:function (ghash_sse_karatsuba_shiftx
 align 32
 ghash_sse_karatsuba_shiftxor_x12_mul:
     endbr64
-    movdqu      xmm3, [rsi]			; X, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; X
+    movdqu      xmm3, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; X
 .block:
-    pshufd      xmm1, xmm3, 0x4e		; (A1, A0)
-    pxor        xmm1, xmm3			; A0 + A1
+    pshufd      xmm1, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm1, xmm3                          ; A0 + A1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 176], 0x11		; A1·B1
-    pclmulqdq   xmm3, [rdi + 176], 0x00		; A0·B0
-    pclmulqdq   xmm1, [rdi + 368], 0x00		; (A0 + A1)·(B0 + B1)
-    pxor        xmm1, xmm3			; MI += LO
-    pxor        xmm1, xmm2			; MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm2, [rdi + 176], 0x11             ; A1·B1
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; A0·B0
+    pclmulqdq   xmm1, [rdi + 368], 0x00             ; (A0 + A1)·(B0 + B1)
+    pxor        xmm1, xmm3                          ; MI += LO
+    pxor        xmm1, xmm2                          ; MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm2, xmm0			; HI += MI1
-    pslldq      xmm1, 0x08			; MI0·x^64
-    pxor        xmm3, xmm1			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm2, xmm0                          ; HI += MI1
+    pslldq      xmm1, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm1                          ; LO += MI0·x^64
     movdqa      xmm1, xmm3
     psllq       xmm1, 0x3f
     movdqa      xmm0, xmm3
@@ -389,24 +389,24 @@ ghash_sse_karatsuba_shiftxor_x12_mul:
     pxor        xmm1, xmm0
     movdqa      xmm0, xmm3
     psllq       xmm0, 0x39
-    pxor        xmm1, xmm0			; bits that leave each half of LO
+    pxor        xmm1, xmm0                          ; bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; out0·x^64
-    pxor        xmm3, xmm0			; LO += out0·x^64
-    psrldq      xmm1, 0x08			; out1
-    pxor        xmm2, xmm1			; HI += out1
+    pslldq      xmm0, 0x08                          ; out0·x^64
+    pxor        xmm3, xmm0                          ; LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; out1
+    pxor        xmm2, xmm1                          ; HI += out1
     movdqa      xmm1, xmm3
     psrlq       xmm1, 0x01
-    pxor        xmm1, xmm3			; LO + LO >> 1
+    pxor        xmm1, xmm3                          ; LO + LO >> 1
     movdqa      xmm0, xmm3
     psrlq       xmm0, 0x02
-    pxor        xmm1, xmm0			;   + LO >> 2
+    pxor        xmm1, xmm0                          ;   + LO >> 2
     psrlq       xmm3, 0x07
-    pxor        xmm1, xmm3			;   + LO >> 7
-    pxor        xmm1, xmm2			; RES
+    pxor        xmm1, xmm3                          ;   + LO >> 7
+    pxor        xmm1, xmm2                          ; RES
 .store:
-    pshufb      xmm1, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pshufb      xmm1, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .end:
 
@@ -418,26 +418,26 @@ global ghash_sse_karatsuba_shiftxor_x12_update:function (ghash_sse_karatsuba_shi
 align 32
 ghash_sse_karatsuba_shiftxor_x12_update:
     endbr64
-    movdqu      xmm10, [rsi]			; X, bytes as in memory
-    pshufb      xmm10, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; X
+    movdqu      xmm10, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm10, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm3, [rdx]			; C, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; C
-    pxor        xmm3, xmm10			; A = X + C
-    pshufd      xmm1, xmm3, 0x4e		; (A1, A0)
-    pxor        xmm1, xmm3			; A0 + A1
+    movdqu      xmm3, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; C
+    pxor        xmm3, xmm10                         ; A = X + C
+    pshufd      xmm1, xmm3, 0x4e                    ; (A1, A0)
+    pxor        xmm1, xmm3                          ; A0 + A1
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rdi + 176], 0x11		; A1·B1
-    pclmulqdq   xmm3, [rdi + 176], 0x00		; A0·B0
-    pclmulqdq   xmm1, [rdi + 368], 0x00		; (A0 + A1)·(B0 + B1)
-    pxor        xmm1, xmm3			; MI += LO
-    pxor        xmm1, xmm2			; MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm2, [rdi + 176], 0x11             ; A1·B1
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; A0·B0
+    pclmulqdq   xmm1, [rdi + 368], 0x00             ; (A0 + A1)·(B0 + B1)
+    pxor        xmm1, xmm3                          ; MI += LO
+    pxor        xmm1, xmm2                          ; MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm2, xmm0			; HI += MI1
-    pslldq      xmm1, 0x08			; MI0·x^64
-    pxor        xmm3, xmm1			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm2, xmm0                          ; HI += MI1
+    pslldq      xmm1, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm1                          ; LO += MI0·x^64
     movdqa      xmm1, xmm3
     psllq       xmm1, 0x3f
     movdqa      xmm0, xmm3
@@ -445,192 +445,192 @@ ghash_sse_karatsuba_shiftxor_x12_update:
     pxor        xmm1, xmm0
     movdqa      xmm0, xmm3
     psllq       xmm0, 0x39
-    pxor        xmm1, xmm0			; bits that leave each half of LO
+    pxor        xmm1, xmm0                          ; bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; out0·x^64
-    pxor        xmm3, xmm0			; LO += out0·x^64
-    psrldq      xmm1, 0x08			; out1
-    pxor        xmm2, xmm1			; HI += out1
+    pslldq      xmm0, 0x08                          ; out0·x^64
+    pxor        xmm3, xmm0                          ; LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; out1
+    pxor        xmm2, xmm1                          ; HI += out1
     movdqa      xmm1, xmm3
     psrlq       xmm1, 0x01
-    pxor        xmm1, xmm3			; LO + LO >> 1
+    pxor        xmm1, xmm3                          ; LO + LO >> 1
     movdqa      xmm0, xmm3
     psrlq       xmm0, 0x02
-    pxor        xmm1, xmm0			;   + LO >> 2
+    pxor        xmm1, xmm0                          ;   + LO >> 2
     psrlq       xmm3, 0x07
-    pxor        xmm1, xmm3			;   + LO >> 7
-    pxor        xmm1, xmm2			; RES
-    pshufb      xmm1, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pxor        xmm1, xmm3                          ;   + LO >> 7
+    pxor        xmm1, xmm2                          ; RES
+    pshufb      xmm1, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_karatsuba_shiftxor_x12_byte_swap]  ; byte_swap
     cmp         rcx, 0xc0
     jb          .tail
 .groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    movdqu      xmm9, [rdx + 32]		; C3·H^10: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C3·H^10: C
-    pshufd      xmm7, xmm9, 0x4e		; C3·H^10: (A1, A0)
-    pxor        xmm7, xmm9			; C3·H^10: A0 + A1
+    movdqu      xmm9, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C3·H^10: C
+    pshufd      xmm7, xmm9, 0x4e                    ; C3·H^10: (A1, A0)
+    pxor        xmm7, xmm9                          ; C3·H^10: A0 + A1
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 32], 0x11		; C3·H^10: A1·B1
-    pclmulqdq   xmm9, [rdi + 32], 0x00		; C3·H^10: A0·B0
-    pclmulqdq   xmm7, [rdi + 224], 0x00		; C3·H^10: (A0 + A1)·(B0 + B1)
-    movdqu      xmm2, [rdx + 48]		; C4·H^9: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C4·H^9: C
-    pshufd      xmm3, xmm2, 0x4e		; C4·H^9: (A1, A0)
-    pxor        xmm3, xmm2			; C4·H^9: A0 + A1
+    pclmulqdq   xmm8, [rdi + 32], 0x11              ; C3·H^10: A1·B1
+    pclmulqdq   xmm9, [rdi + 32], 0x00              ; C3·H^10: A0·B0
+    pclmulqdq   xmm7, [rdi + 224], 0x00             ; C3·H^10: (A0 + A1)·(B0 + B1)
+    movdqu      xmm2, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C4·H^9: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C4·H^9: (A1, A0)
+    pxor        xmm3, xmm2                          ; C4·H^9: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 48], 0x11		; C4·H^9: A1·B1
-    pclmulqdq   xmm2, [rdi + 48], 0x00		; C4·H^9: A0·B0
-    pclmulqdq   xmm3, [rdi + 240], 0x00		; C4·H^9: (A0 + A1)·(B0 + B1)
-    movdqu      xmm5, [rdx + 64]		; C5·H^8: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C5·H^8: C
-    pshufd      xmm6, xmm5, 0x4e		; C5·H^8: (A1, A0)
-    pxor        xmm6, xmm5			; C5·H^8: A0 + A1
+    pclmulqdq   xmm1, [rdi + 48], 0x11              ; C4·H^9: A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x00              ; C4·H^9: A0·B0
+    pclmulqdq   xmm3, [rdi + 240], 0x00             ; C4·H^9: (A0 + A1)·(B0 + B1)
+    movdqu      xmm5, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C5·H^8: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C5·H^8: (A1, A0)
+    pxor        xmm6, xmm5                          ; C5·H^8: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 64], 0x11		; C5·H^8: A1·B1
-    pclmulqdq   xmm5, [rdi + 64], 0x00		; C5·H^8: A0·B0
-    pclmulqdq   xmm6, [rdi + 256], 0x00		; C5·H^8: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C5·H^8: HI += it
-    pxor        xmm9, xmm2			; C5·H^8: LO += it
-    pxor        xmm7, xmm3			; C5·H^8: MI += it
-    movdqu      xmm2, [rdx + 80]		; C6·H^7: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C6·H^7: C
-    pshufd      xmm3, xmm2, 0x4e		; C6·H^7: (A1, A0)
-    pxor        xmm3, xmm2			; C6·H^7: A0 + A1
+    pclmulqdq   xmm4, [rdi + 64], 0x11              ; C5·H^8: A1·B1
+    pclmulqdq   xmm5, [rdi + 64], 0x00              ; C5·H^8: A0·B0
+    pclmulqdq   xmm6, [rdi + 256], 0x00             ; C5·H^8: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C5·H^8: HI += it
+    pxor        xmm9, xmm2                          ; C5·H^8: LO += it
+    pxor        xmm7, xmm3                          ; C5·H^8: MI += it
+    movdqu      xmm2, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C6·H^7: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C6·H^7: (A1, A0)
+    pxor        xmm3, xmm2                          ; C6·H^7: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 80], 0x11		; C6·H^7: A1·B1
-    pclmulqdq   xmm2, [rdi + 80], 0x00		; C6·H^7: A0·B0
-    pclmulqdq   xmm3, [rdi + 272], 0x00		; C6·H^7: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C6·H^7: HI += it
-    pxor        xmm9, xmm5			; C6·H^7: LO += it
-    pxor        xmm7, xmm6			; C6·H^7: MI += it
-    movdqu      xmm5, [rdx + 96]		; C7·H^6: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C7·H^6: C
-    pshufd      xmm6, xmm5, 0x4e		; C7·H^6: (A1, A0)
-    pxor        xmm6, xmm5			; C7·H^6: A0 + A1
+    pclmulqdq   xmm1, [rdi + 80], 0x11              ; C6·H^7: A1·B1
+    pclmulqdq   xmm2, [rdi + 80], 0x00              ; C6·H^7: A0·B0
+    pclmulqdq   xmm3, [rdi + 272], 0x00             ; C6·H^7: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C6·H^7: HI += it
+    pxor        xmm9, xmm5                          ; C6·H^7: LO += it
+    pxor        xmm7, xmm6                          ; C6·H^7: MI += it
+    movdqu      xmm5, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C7·H^6: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C7·H^6: (A1, A0)
+    pxor        xmm6, xmm5                          ; C7·H^6: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 96], 0x11		; C7·H^6: A1·B1
-    pclmulqdq   xmm5, [rdi + 96], 0x00		; C7·H^6: A0·B0
-    pclmulqdq   xmm6, [rdi + 288], 0x00		; C7·H^6: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C7·H^6: HI += it
-    pxor        xmm9, xmm2			; C7·H^6: LO += it
-    pxor        xmm7, xmm3			; C7·H^6: MI += it
-    movdqu      xmm2, [rdx + 112]		; C8·H^5: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C8·H^5: C
-    pshufd      xmm3, xmm2, 0x4e		; C8·H^5: (A1, A0)
-    pxor        xmm3, xmm2			; C8·H^5: A0 + A1
+    pclmulqdq   xmm4, [rdi + 96], 0x11              ; C7·H^6: A1·B1
+    pclmulqdq   xmm5, [rdi + 96], 0x00              ; C7·H^6: A0·B0
+    pclmulqdq   xmm6, [rdi + 288], 0x00             ; C7·H^6: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C7·H^6: HI += it
+    pxor        xmm9, xmm2                          ; C7·H^6: LO += it
+    pxor        xmm7, xmm3                          ; C7·H^6: MI += it
+    movdqu      xmm2, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C8·H^5: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C8·H^5: (A1, A0)
+    pxor        xmm3, xmm2                          ; C8·H^5: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 112], 0x11		; C8·H^5: A1·B1
-    pclmulqdq   xmm2, [rdi + 112], 0x00		; C8·H^5: A0·B0
-    pclmulqdq   xmm3, [rdi + 304], 0x00		; C8·H^5: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C8·H^5: HI += it
-    pxor        xmm9, xmm5			; C8·H^5: LO += it
-    pxor        xmm7, xmm6			; C8·H^5: MI += it
-    movdqu      xmm5, [rdx + 128]		; C9·H^4: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C9·H^4: C
-    pshufd      xmm6, xmm5, 0x4e		; C9·H^4: (A1, A0)
-    pxor        xmm6, xmm5			; C9·H^4: A0 + A1
+    pclmulqdq   xmm1, [rdi + 112], 0x11             ; C8·H^5: A1·B1
+    pclmulqdq   xmm2, [rdi + 112], 0x00             ; C8·H^5: A0·B0
+    pclmulqdq   xmm3, [rdi + 304], 0x00             ; C8·H^5: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C8·H^5: HI += it
+    pxor        xmm9, xmm5                          ; C8·H^5: LO += it
+    pxor        xmm7, xmm6                          ; C8·H^5: MI += it
+    movdqu      xmm5, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C9·H^4: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C9·H^4: (A1, A0)
+    pxor        xmm6, xmm5                          ; C9·H^4: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 128], 0x11		; C9·H^4: A1·B1
-    pclmulqdq   xmm5, [rdi + 128], 0x00		; C9·H^4: A0·B0
-    pclmulqdq   xmm6, [rdi + 320], 0x00		; C9·H^4: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C9·H^4: HI += it
-    pxor        xmm9, xmm2			; C9·H^4: LO += it
-    pxor        xmm7, xmm3			; C9·H^4: MI += it
-    movdqu      xmm2, [rdx + 144]		; C10·H^3: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C10·H^3: C
-    pshufd      xmm3, xmm2, 0x4e		; C10·H^3: (A1, A0)
-    pxor        xmm3, xmm2			; C10·H^3: A0 + A1
+    pclmulqdq   xmm4, [rdi + 128], 0x11             ; C9·H^4: A1·B1
+    pclmulqdq   xmm5, [rdi + 128], 0x00             ; C9·H^4: A0·B0
+    pclmulqdq   xmm6, [rdi + 320], 0x00             ; C9·H^4: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C9·H^4: HI += it
+    pxor        xmm9, xmm2                          ; C9·H^4: LO += it
+    pxor        xmm7, xmm3                          ; C9·H^4: MI += it
+    movdqu      xmm2, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C10·H^3: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C10·H^3: (A1, A0)
+    pxor        xmm3, xmm2                          ; C10·H^3: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 144], 0x11		; C10·H^3: A1·B1
-    pclmulqdq   xmm2, [rdi + 144], 0x00		; C10·H^3: A0·B0
-    pclmulqdq   xmm3, [rdi + 336], 0x00		; C10·H^3: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C10·H^3: HI += it
-    pxor        xmm9, xmm5			; C10·H^3: LO += it
-    pxor        xmm7, xmm6			; C10·H^3: MI += it
-    movdqu      xmm5, [rdx + 160]		; C11·H^2: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C11·H^2: C
-    pshufd      xmm6, xmm5, 0x4e		; C11·H^2: (A1, A0)
-    pxor        xmm6, xmm5			; C11·H^2: A0 + A1
+    pclmulqdq   xmm1, [rdi + 144], 0x11             ; C10·H^3: A1·B1
+    pclmulqdq   xmm2, [rdi + 144], 0x00             ; C10·H^3: A0·B0
+    pclmulqdq   xmm3, [rdi + 336], 0x00             ; C10·H^3: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C10·H^3: HI += it
+    pxor        xmm9, xmm5                          ; C10·H^3: LO += it
+    pxor        xmm7, xmm6                          ; C10·H^3: MI += it
+    movdqu      xmm5, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C11·H^2: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C11·H^2: (A1, A0)
+    pxor        xmm6, xmm5                          ; C11·H^2: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 160], 0x11		; C11·H^2: A1·B1
-    pclmulqdq   xmm5, [rdi + 160], 0x00		; C11·H^2: A0·B0
-    pclmulqdq   xmm6, [rdi + 352], 0x00		; C11·H^2: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C11·H^2: HI += it
-    pxor        xmm9, xmm2			; C11·H^2: LO += it
-    pxor        xmm7, xmm3			; C11·H^2: MI += it
-    movdqu      xmm2, [rdx + 176]		; C12·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C12·H^1: C
-    pshufd      xmm3, xmm2, 0x4e		; C12·H^1: (A1, A0)
-    pxor        xmm3, xmm2			; C12·H^1: A0 + A1
+    pclmulqdq   xmm4, [rdi + 160], 0x11             ; C11·H^2: A1·B1
+    pclmulqdq   xmm5, [rdi + 160], 0x00             ; C11·H^2: A0·B0
+    pclmulqdq   xmm6, [rdi + 352], 0x00             ; C11·H^2: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C11·H^2: HI += it
+    pxor        xmm9, xmm2                          ; C11·H^2: LO += it
+    pxor        xmm7, xmm3                          ; C11·H^2: MI += it
+    movdqu      xmm2, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C12·H^1: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C12·H^1: (A1, A0)
+    pxor        xmm3, xmm2                          ; C12·H^1: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi + 176], 0x11		; C12·H^1: A1·B1
-    pclmulqdq   xmm2, [rdi + 176], 0x00		; C12·H^1: A0·B0
-    pclmulqdq   xmm3, [rdi + 368], 0x00		; C12·H^1: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C12·H^1: HI += it
-    pxor        xmm9, xmm5			; C12·H^1: LO += it
-    pxor        xmm7, xmm6			; C12·H^1: MI += it
-    movdqu      xmm5, [rdx + 16]		; C2·H^11: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C2·H^11: C
-    pshufd      xmm6, xmm5, 0x4e		; C2·H^11: (A1, A0)
-    pxor        xmm6, xmm5			; C2·H^11: A0 + A1
+    pclmulqdq   xmm1, [rdi + 176], 0x11             ; C12·H^1: A1·B1
+    pclmulqdq   xmm2, [rdi + 176], 0x00             ; C12·H^1: A0·B0
+    pclmulqdq   xmm3, [rdi + 368], 0x00             ; C12·H^1: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C12·H^1: HI += it
+    pxor        xmm9, xmm5                          ; C12·H^1: LO += it
+    pxor        xmm7, xmm6                          ; C12·H^1: MI += it
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^11: C
+    pshufd      xmm6, xmm5, 0x4e                    ; C2·H^11: (A1, A0)
+    pxor        xmm6, xmm5                          ; C2·H^11: A0 + A1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 16], 0x11		; C2·H^11: A1·B1
-    pclmulqdq   xmm5, [rdi + 16], 0x00		; C2·H^11: A0·B0
-    pclmulqdq   xmm6, [rdi + 208], 0x00		; C2·H^11: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm1			; C2·H^11: HI += it
-    pxor        xmm9, xmm2			; C2·H^11: LO += it
-    pxor        xmm7, xmm3			; C2·H^11: MI += it
-    movdqu      xmm2, [rdx]			; C1·H^12: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^12: C
-    pxor        xmm2, xmm10			; C1·H^12: A = X + C
-    pshufd      xmm3, xmm2, 0x4e		; C1·H^12: (A1, A0)
-    pxor        xmm3, xmm2			; C1·H^12: A0 + A1
+    pclmulqdq   xmm4, [rdi + 16], 0x11              ; C2·H^11: A1·B1
+    pclmulqdq   xmm5, [rdi + 16], 0x00              ; C2·H^11: A0·B0
+    pclmulqdq   xmm6, [rdi + 208], 0x00             ; C2·H^11: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm1                          ; C2·H^11: HI += it
+    pxor        xmm9, xmm2                          ; C2·H^11: LO += it
+    pxor        xmm7, xmm3                          ; C2·H^11: MI += it
+    movdqu      xmm2, [rdx]                         ; C1·H^12: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^12: C
+    pxor        xmm2, xmm10                         ; C1·H^12: A = X + C
+    pshufd      xmm3, xmm2, 0x4e                    ; C1·H^12: (A1, A0)
+    pxor        xmm3, xmm2                          ; C1·H^12: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi], 0x11		; C1·H^12: A1·B1
-    pclmulqdq   xmm2, [rdi], 0x00		; C1·H^12: A0·B0
-    pclmulqdq   xmm3, [rdi + 192], 0x00		; C1·H^12: (A0 + A1)·(B0 + B1)
-    pxor        xmm8, xmm4			; C1·H^12: HI += it
-    pxor        xmm9, xmm5			; C1·H^12: LO += it
-    pxor        xmm7, xmm6			; C1·H^12: MI += it
-    pxor        xmm8, xmm1			; C1·H^12: HI += it
-    pxor        xmm9, xmm2			; C1·H^12: LO += it
-    pxor        xmm7, xmm3			; C1·H^12: MI += it
-    pxor        xmm7, xmm9			; reduce: MI += LO
-    pxor        xmm7, xmm8			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C1·H^12: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C1·H^12: A0·B0
+    pclmulqdq   xmm3, [rdi + 192], 0x00             ; C1·H^12: (A0 + A1)·(B0 + B1)
+    pxor        xmm8, xmm4                          ; C1·H^12: HI += it
+    pxor        xmm9, xmm5                          ; C1·H^12: LO += it
+    pxor        xmm7, xmm6                          ; C1·H^12: MI += it
+    pxor        xmm8, xmm1                          ; C1·H^12: HI += it
+    pxor        xmm9, xmm2                          ; C1·H^12: LO += it
+    pxor        xmm7, xmm3                          ; C1·H^12: MI += it
+    pxor        xmm7, xmm9                          ; reduce: MI += LO
+    pxor        xmm7, xmm8                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm7
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm8, xmm1			; reduce: HI += MI1
-    pslldq      xmm7, 0x08			; reduce: MI0·x^64
-    pxor        xmm9, xmm7			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm8, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm7, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm9, xmm7                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm9
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm9
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm9, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm8, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm9, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm8, xmm2                          ; reduce: HI += out1
     movdqa      xmm10, xmm9
-    psrlq       xmm10, 0x01			; reduce
-    pxor        xmm10, xmm9			; reduce: LO + LO >> 1
+    psrlq       xmm10, 0x01                         ; reduce
+    pxor        xmm10, xmm9                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm9
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm10, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm9, 0x07			; reduce
-    pxor        xmm10, xmm9			; reduce:   + LO >> 7
-    pxor        xmm10, xmm8			; reduce: RES
-    add         rdx, 0xc0			; next group
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm10, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm9, 0x07                          ; reduce
+    pxor        xmm10, xmm9                         ; reduce:   + LO >> 7
+    pxor        xmm10, xmm8                         ; reduce: RES
+    add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
     jae         .group
@@ -641,140 +641,140 @@ ghash_sse_karatsuba_shiftxor_x12_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 192]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm7, xmm7
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    movdqu      xmm7, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm7, xmm0			; C·H^m: C
-    pxor        xmm7, xmm10			; C·H^m: A = X + C
-    pshufd      xmm5, xmm7, 0x4e		; C·H^m: (A1, A0)
-    pxor        xmm5, xmm7			; C·H^m: A0 + A1
+    movdqu      xmm7, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm7, xmm0                          ; C·H^m: C
+    pxor        xmm7, xmm10                         ; C·H^m: A = X + C
+    pshufd      xmm5, xmm7, 0x4e                    ; C·H^m: (A1, A0)
+    pxor        xmm5, xmm7                          ; C·H^m: A0 + A1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, [rdi], 0x11		; C·H^m: A1·B1
-    pclmulqdq   xmm7, [rdi], 0x00		; C·H^m: A0·B0
-    pclmulqdq   xmm5, [rdi + 192], 0x00		; C·H^m: (A0 + A1)·(B0 + B1)
-    pxor        xmm10, xmm10			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C·H^m: A1·B1
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
+    pclmulqdq   xmm5, [rdi + 192], 0x00             ; C·H^m: (A0 + A1)·(B0 + B1)
+    pxor        xmm10, xmm10                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
-    pshufd      xmm3, xmm2, 0x4e		; C·H^i: (A1, A0)
-    pxor        xmm3, xmm2			; C·H^i: A0 + A1
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
+    pshufd      xmm3, xmm2, 0x4e                    ; C·H^i: (A1, A0)
+    pxor        xmm3, xmm2                          ; C·H^i: A0 + A1
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H^i: A1·B1
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H^i: A0·B0
-    pclmulqdq   xmm3, [rdi + 192], 0x00		; C·H^i: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm5, xmm3			; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
+    pclmulqdq   xmm3, [rdi + 192], 0x00             ; C·H^i: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm5, xmm3                          ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm10			; C·H: A = X + C; X counts once
-    pshufd      xmm2, xmm4, 0x4e		; C·H: (A1, A0)
-    pxor        xmm2, xmm4			; C·H: A0 + A1
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm10                         ; C·H: A = X + C; X counts once
+    pshufd      xmm2, xmm4, 0x4e                    ; C·H: (A1, A0)
+    pxor        xmm2, xmm4                          ; C·H: A0 + A1
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H: A1·B1
-    pclmulqdq   xmm4, [rdi], 0x00		; C·H: A0·B0
-    pclmulqdq   xmm2, [rdi + 192], 0x00		; C·H: (A0 + A1)·(B0 + B1)
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm4			; C·H: LO += it
-    pxor        xmm5, xmm2			; C·H: MI += it
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
+    pclmulqdq   xmm4, [rdi], 0x00                   ; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi + 192], 0x00             ; C·H: (A0 + A1)·(B0 + B1)
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm4                          ; C·H: LO += it
+    pxor        xmm5, xmm2                          ; C·H: MI += it
 .reduce:
-    pxor        xmm5, xmm7			; reduce: MI += LO
-    pxor        xmm5, xmm6			; reduce: MI += HI: Σ A0·B1 + A1·B0
+    pxor        xmm5, xmm7                          ; reduce: MI += LO
+    pxor        xmm5, xmm6                          ; reduce: MI += HI: Σ A0·B1 + A1·B0
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm10, xmm7
-    psrlq       xmm10, 0x01			; reduce
-    pxor        xmm10, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm10, 0x01                         ; reduce
+    pxor        xmm10, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm10, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm10, xmm7			; reduce:   + LO >> 7
-    pxor        xmm10, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm10, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm10, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm10, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm10, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm10			; X
+    pshufb      xmm10, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm10                        ; X
 .done:
     ret
 .end:

@@ -52,187 +52,187 @@ global ghash_sse_schoolbook_clmul2_x12_init:function (ghash_sse_schoolbook_clmul
 align 32
 ghash_sse_schoolbook_clmul2_x12_init:
     endbr64
-    movdqa      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_fold_q]	; fold_q
-    movdqu      xmm5, [rsi]			; H, bytes as in memory
-    pshufb      xmm5, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; H
+    movdqa      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_fold_q]  ; fold_q
+    movdqu      xmm5, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm5, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; H
     pshufd      xmm1, xmm5, 0xff
-    psrad       xmm1, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm1, xmm0			; B_1: x^-1 if it is set
+    psrad       xmm1, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm1, xmm0                          ; B_1: x^-1 if it is set
     movdqa      xmm2, xmm5
-    psrlq       xmm2, 0x3f			; B_1: bits that cross
-    pslldq      xmm2, 0x08			; B_1: from the low to the high half
-    psllq       xmm5, 0x01			; B_1: H << 1
-    pxor        xmm5, xmm2			; B_1: as 128 bits
-    pxor        xmm5, xmm1			; B_1: B = H·x^-1 mod P
-    movdqu      [rdi + 176], xmm5		; B_1: B
+    psrlq       xmm2, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm2, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm5, 0x01                          ; B_1: H << 1
+    pxor        xmm5, xmm2                          ; B_1: as 128 bits
+    pxor        xmm5, xmm1                          ; B_1: B = H·x^-1 mod P
+    movdqu      [rdi + 176], xmm5                   ; B_1: B
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm5, 0x11		; V_2 = V_1·B_1: A1·B1
+    pclmulqdq   xmm2, xmm5, 0x11                    ; V_2 = V_1·B_1: A1·B1
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, xmm5, 0x00		; V_2 = V_1·B_1: A0·B0
+    pclmulqdq   xmm4, xmm5, 0x00                    ; V_2 = V_1·B_1: A0·B0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm5, 0x01		; V_2 = V_1·B_1: A1·B0
+    pclmulqdq   xmm3, xmm5, 0x01                    ; V_2 = V_1·B_1: A1·B0
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; V_2 = V_1·B_1: A0·B1
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: MI += it
+    pclmulqdq   xmm1, xmm5, 0x10                    ; V_2 = V_1·B_1: A0·B1
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_2 = V_1·B_1: MI1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: HI += MI1
-    pslldq      xmm3, 0x08			; V_2 = V_1·B_1: MI0·x^64
-    pxor        xmm4, xmm3			; V_2 = V_1·B_1: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_2 = V_1·B_1: MI1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_2 = V_1·B_1: MI0·x^64
+    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: LO += MI0·x^64
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: fold LO
     movdqa      xmm7, xmm3
-    pclmulqdq   xmm7, xmm0, 0x10		; V_2 = V_1·B_1: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_2 = V_1·B_1: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_2 = V_1·B_1: + HI
-    pxor        xmm7, xmm1			; V_2 = V_1·B_1: RES = fold(Y) + HI
-    movdqu      [rdi + 160], xmm7		; V_2 = V_1·B_1: B
+    pclmulqdq   xmm7, xmm0, 0x10                    ; V_2 = V_1·B_1: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_2 = V_1·B_1: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm7, xmm1                          ; V_2 = V_1·B_1: RES = fold(Y) + HI
+    movdqu      [rdi + 160], xmm7                   ; V_2 = V_1·B_1: B
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm5, 0x11		; V_3 = V_2·B_1: A1·B1
+    pclmulqdq   xmm2, xmm5, 0x11                    ; V_3 = V_2·B_1: A1·B1
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm5, 0x00		; V_3 = V_2·B_1: A0·B0
+    pclmulqdq   xmm4, xmm5, 0x00                    ; V_3 = V_2·B_1: A0·B0
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm5, 0x01		; V_3 = V_2·B_1: A1·B0
+    pclmulqdq   xmm3, xmm5, 0x01                    ; V_3 = V_2·B_1: A1·B0
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm5, 0x10		; V_3 = V_2·B_1: A0·B1
-    pxor        xmm3, xmm1			; V_3 = V_2·B_1: MI += it
+    pclmulqdq   xmm1, xmm5, 0x10                    ; V_3 = V_2·B_1: A0·B1
+    pxor        xmm3, xmm1                          ; V_3 = V_2·B_1: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_3 = V_2·B_1: MI1
-    pxor        xmm2, xmm1			; V_3 = V_2·B_1: HI += MI1
-    pslldq      xmm3, 0x08			; V_3 = V_2·B_1: MI0·x^64
-    pxor        xmm4, xmm3			; V_3 = V_2·B_1: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_3 = V_2·B_1: MI1
+    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_3 = V_2·B_1: MI0·x^64
+    pxor        xmm4, xmm3                          ; V_3 = V_2·B_1: LO += MI0·x^64
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_3 = V_2·B_1: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_3 = V_2·B_1: fold LO
     movdqa      xmm8, xmm3
-    pclmulqdq   xmm8, xmm0, 0x10		; V_3 = V_2·B_1: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_3 = V_2·B_1: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_3 = V_2·B_1: + HI
-    pxor        xmm8, xmm1			; V_3 = V_2·B_1: RES = fold(Y) + HI
-    movdqu      [rdi + 144], xmm8		; V_3 = V_2·B_1: B
+    pclmulqdq   xmm8, xmm0, 0x10                    ; V_3 = V_2·B_1: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_3 = V_2·B_1: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm8, xmm1                          ; V_3 = V_2·B_1: RES = fold(Y) + HI
+    movdqu      [rdi + 144], xmm8                   ; V_3 = V_2·B_1: B
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm7, 0x11		; V_4 = V_2·B_2: A1·B1
+    pclmulqdq   xmm2, xmm7, 0x11                    ; V_4 = V_2·B_2: A1·B1
     movdqa      xmm4, xmm7
-    pclmulqdq   xmm4, xmm7, 0x00		; V_4 = V_2·B_2: A0·B0
+    pclmulqdq   xmm4, xmm7, 0x00                    ; V_4 = V_2·B_2: A0·B0
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm7, 0x01		; V_4 = V_2·B_2: A1·B0
+    pclmulqdq   xmm3, xmm7, 0x01                    ; V_4 = V_2·B_2: A1·B0
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x10		; V_4 = V_2·B_2: A0·B1
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: MI += it
+    pclmulqdq   xmm1, xmm7, 0x10                    ; V_4 = V_2·B_2: A0·B1
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_4 = V_2·B_2: MI1
-    pxor        xmm2, xmm1			; V_4 = V_2·B_2: HI += MI1
-    pslldq      xmm3, 0x08			; V_4 = V_2·B_2: MI0·x^64
-    pxor        xmm4, xmm3			; V_4 = V_2·B_2: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_4 = V_2·B_2: MI1
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_4 = V_2·B_2: MI0·x^64
+    pxor        xmm4, xmm3                          ; V_4 = V_2·B_2: LO += MI0·x^64
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm1, xmm4, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm1, xmm4, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: fold LO
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm0, 0x10		; V_4 = V_2·B_2: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_4 = V_2·B_2: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_4 = V_2·B_2: + HI
-    pxor        xmm4, xmm1			; V_4 = V_2·B_2: RES = fold(Y) + HI
-    movdqu      [rdi + 128], xmm4		; V_4 = V_2·B_2: B
-    movdqa      xmm9, xmm4			; V_4 = V_2·B_2
-    mov         eax, 0x02			; V_4 = V_2·B_2: rounds of s registers
+    pclmulqdq   xmm4, xmm0, 0x10                    ; V_4 = V_2·B_2: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_4 = V_2·B_2: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm4, xmm1                          ; V_4 = V_2·B_2: RES = fold(Y) + HI
+    movdqu      [rdi + 128], xmm4                   ; V_4 = V_2·B_2: B
+    movdqa      xmm9, xmm4                          ; V_4 = V_2·B_2
+    mov         eax, 0x02                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm4, 0x11		; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
     movdqa      xmm6, xmm5
-    pclmulqdq   xmm6, xmm4, 0x00		; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
+    pclmulqdq   xmm6, xmm4, 0x00                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·B0
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm4, 0x01		; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
-    pclmulqdq   xmm5, xmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
-    pxor        xmm3, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: MI += it
+    pclmulqdq   xmm3, xmm4, 0x01                    ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    pclmulqdq   xmm5, xmm4, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: A0·B1
+    pxor        xmm3, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: MI1
-    pxor        xmm2, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
-    pxor        xmm6, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: MI1
+    pxor        xmm2, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+1) = V_(i+1-s)·B_sL: MI0·x^64
+    pxor        xmm6, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: fold LO
     movdqa      xmm5, xmm3
-    pclmulqdq   xmm5, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm5, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
+    pclmulqdq   xmm5, xmm0, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm5, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(Y) + HI
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, xmm4, 0x11		; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B1
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, xmm4, 0x00		; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
+    pclmulqdq   xmm6, xmm4, 0x00                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·B0
     movdqa      xmm3, xmm7
-    pclmulqdq   xmm3, xmm4, 0x01		; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
-    pclmulqdq   xmm7, xmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
-    pxor        xmm3, xmm7			; V_(i+2) = V_(i+2-s)·B_sL: MI += it
+    pclmulqdq   xmm3, xmm4, 0x01                    ; V_(i+2) = V_(i+2-s)·B_sL: A1·B0
+    pclmulqdq   xmm7, xmm4, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: A0·B1
+    pxor        xmm3, xmm7                          ; V_(i+2) = V_(i+2-s)·B_sL: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: MI1
-    pxor        xmm2, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
-    pxor        xmm6, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: MI1
+    pxor        xmm2, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+2) = V_(i+2-s)·B_sL: MI0·x^64
+    pxor        xmm6, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: fold LO
     movdqa      xmm7, xmm3
-    pclmulqdq   xmm7, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm7, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
+    pclmulqdq   xmm7, xmm0, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm7, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(Y) + HI
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, xmm4, 0x11		; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B1
     movdqa      xmm6, xmm8
-    pclmulqdq   xmm6, xmm4, 0x00		; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
+    pclmulqdq   xmm6, xmm4, 0x00                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·B0
     movdqa      xmm3, xmm8
-    pclmulqdq   xmm3, xmm4, 0x01		; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
-    pclmulqdq   xmm8, xmm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
-    pxor        xmm3, xmm8			; V_(i+3) = V_(i+3-s)·B_sL: MI += it
+    pclmulqdq   xmm3, xmm4, 0x01                    ; V_(i+3) = V_(i+3-s)·B_sL: A1·B0
+    pclmulqdq   xmm8, xmm4, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: A0·B1
+    pxor        xmm3, xmm8                          ; V_(i+3) = V_(i+3-s)·B_sL: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: MI1
-    pxor        xmm2, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
-    pxor        xmm6, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: MI1
+    pxor        xmm2, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+3) = V_(i+3-s)·B_sL: MI0·x^64
+    pxor        xmm6, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: fold LO
     movdqa      xmm8, xmm3
-    pclmulqdq   xmm8, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm8, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
+    pclmulqdq   xmm8, xmm0, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm8, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(Y) + HI
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, xmm4, 0x11		; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B1
     movdqa      xmm6, xmm9
-    pclmulqdq   xmm6, xmm4, 0x00		; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
+    pclmulqdq   xmm6, xmm4, 0x00                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·B0
     movdqa      xmm3, xmm9
-    pclmulqdq   xmm3, xmm4, 0x01		; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
-    pclmulqdq   xmm9, xmm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
-    pxor        xmm3, xmm9			; V_(i+4) = V_(i+4-s)·B_sL: MI += it
+    pclmulqdq   xmm3, xmm4, 0x01                    ; V_(i+4) = V_(i+4-s)·B_sL: A1·B0
+    pclmulqdq   xmm9, xmm4, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·B1
+    pxor        xmm3, xmm9                          ; V_(i+4) = V_(i+4-s)·B_sL: MI += it
     movdqa      xmm1, xmm3
-    psrldq      xmm1, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: MI1
-    pxor        xmm2, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
-    pslldq      xmm3, 0x08			; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
-    pxor        xmm6, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: MI1
+    pxor        xmm2, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += MI1
+    pslldq      xmm3, 0x08                          ; V_(i+4) = V_(i+4-s)·B_sL: MI0·x^64
+    pxor        xmm6, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += MI0·x^64
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm3, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: fold LO
+    pclmulqdq   xmm3, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    pxor        xmm3, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: fold LO
     movdqa      xmm9, xmm3
-    pclmulqdq   xmm9, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
-    pshufd      xmm1, xmm3, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
-    pxor        xmm1, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm9, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
-    movdqu      [rdi + 176], xmm5		; entries of V_(i+1): B
-    movdqu      [rdi + 160], xmm7		; entries of V_(i+2): B
-    movdqu      [rdi + 144], xmm8		; entries of V_(i+3): B
-    movdqu      [rdi + 128], xmm9		; entries of V_(i+4): B
+    pclmulqdq   xmm9, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: Y0·Q'
+    pshufd      xmm1, xmm3, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (Y1, Y0)
+    pxor        xmm1, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm9, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(Y) + HI
+    movdqu      [rdi + 176], xmm5                   ; entries of V_(i+1): B
+    movdqu      [rdi + 160], xmm7                   ; entries of V_(i+2): B
+    movdqu      [rdi + 144], xmm8                   ; entries of V_(i+3): B
+    movdqu      [rdi + 128], xmm9                   ; entries of V_(i+4): B
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -248,34 +248,34 @@ global ghash_sse_schoolbook_clmul2_x12_mul:function (ghash_sse_schoolbook_clmul2
 align 32
 ghash_sse_schoolbook_clmul2_x12_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; X
+    movdqu      xmm0, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; X
 .block:
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, [rdi + 176], 0x11		; A1·B1
+    pclmulqdq   xmm1, [rdi + 176], 0x11             ; A1·B1
     movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rdi + 176], 0x00		; A0·B0
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; A0·B0
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rdi + 176], 0x01		; A1·B0
-    pclmulqdq   xmm0, [rdi + 176], 0x10		; A0·B1
-    pxor        xmm2, xmm0			; MI += it
+    pclmulqdq   xmm2, [rdi + 176], 0x01             ; A1·B0
+    pclmulqdq   xmm0, [rdi + 176], 0x10             ; A0·B1
+    pxor        xmm2, xmm0                          ; MI += it
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm1, xmm0			; HI += MI1
-    pslldq      xmm2, 0x08			; MI0·x^64
-    pxor        xmm3, xmm2			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; (LO1, LO0)
-    pxor        xmm2, xmm0			; fold LO
+    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; (LO1, LO0)
+    pxor        xmm2, xmm0                          ; fold LO
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; Y0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (Y1, Y0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm3, xmm0			; RES = fold(Y) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (Y1, Y0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(Y) + HI
 .store:
-    pshufb      xmm3, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pshufb      xmm3, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -287,227 +287,227 @@ global ghash_sse_schoolbook_clmul2_x12_update:function (ghash_sse_schoolbook_clm
 align 32
 ghash_sse_schoolbook_clmul2_x12_update:
     endbr64
-    movdqu      xmm13, [rsi]			; X, bytes as in memory
-    pshufb      xmm13, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; X
+    movdqu      xmm13, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm13, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm0, [rdx]			; C, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; C
-    pxor        xmm0, xmm13			; A = X + C
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; C
+    pxor        xmm0, xmm13                         ; A = X + C
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, [rdi + 176], 0x11		; A1·B1
+    pclmulqdq   xmm1, [rdi + 176], 0x11             ; A1·B1
     movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rdi + 176], 0x00		; A0·B0
+    pclmulqdq   xmm3, [rdi + 176], 0x00             ; A0·B0
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rdi + 176], 0x01		; A1·B0
-    pclmulqdq   xmm0, [rdi + 176], 0x10		; A0·B1
-    pxor        xmm2, xmm0			; MI += it
+    pclmulqdq   xmm2, [rdi + 176], 0x01             ; A1·B0
+    pclmulqdq   xmm0, [rdi + 176], 0x10             ; A0·B1
+    pxor        xmm2, xmm0                          ; MI += it
     movdqa      xmm0, xmm2
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm1, xmm0			; HI += MI1
-    pslldq      xmm2, 0x08			; MI0·x^64
-    pxor        xmm3, xmm2			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm1, xmm0                          ; HI += MI1
+    pslldq      xmm2, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm2                          ; LO += MI0·x^64
     movdqa      xmm2, xmm3
-    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; (LO1, LO0)
-    pxor        xmm2, xmm0			; fold LO
+    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; (LO1, LO0)
+    pxor        xmm2, xmm0                          ; fold LO
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; Y0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; (Y1, Y0)
-    pxor        xmm0, xmm1			; + HI
-    pxor        xmm3, xmm0			; RES = fold(Y) + HI
-    pshufb      xmm3, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pclmulqdq   xmm3, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; Y0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; (Y1, Y0)
+    pxor        xmm0, xmm1                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(Y) + HI
+    pshufb      xmm3, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_schoolbook_clmul2_x12_byte_swap]  ; byte_swap
     cmp         rcx, 0xc0
     jb          .tail
 .groups:
-    movdqa      xmm1, [rel ghash_sse_schoolbook_clmul2_x12_fold_q]	; fold_q
+    movdqa      xmm1, [rel ghash_sse_schoolbook_clmul2_x12_fold_q]  ; fold_q
 .group:
-    movdqu      xmm2, [rdx + 32]		; C3·H^10: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C3·H^10: C
+    movdqu      xmm2, [rdx + 32]                    ; C3·H^10: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C3·H^10: C
     movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, [rdi + 32], 0x11		; C3·H^10: A1·B1
+    pclmulqdq   xmm10, [rdi + 32], 0x11             ; C3·H^10: A1·B1
     movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, [rdi + 32], 0x00		; C3·H^10: A0·B0
+    pclmulqdq   xmm12, [rdi + 32], 0x00             ; C3·H^10: A0·B0
     movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, [rdi + 32], 0x01		; C3·H^10: A1·B0
-    pclmulqdq   xmm2, [rdi + 32], 0x10		; C3·H^10: A0·B1
-    movdqu      xmm6, [rdx + 48]		; C4·H^9: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C4·H^9: C
+    pclmulqdq   xmm11, [rdi + 32], 0x01             ; C3·H^10: A1·B0
+    pclmulqdq   xmm2, [rdi + 32], 0x10              ; C3·H^10: A0·B1
+    movdqu      xmm6, [rdx + 48]                    ; C4·H^9: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C4·H^9: C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 48], 0x11		; C4·H^9: A1·B1
+    pclmulqdq   xmm3, [rdi + 48], 0x11              ; C4·H^9: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 48], 0x00		; C4·H^9: A0·B0
+    pclmulqdq   xmm4, [rdi + 48], 0x00              ; C4·H^9: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 48], 0x01		; C4·H^9: A1·B0
-    pclmulqdq   xmm6, [rdi + 48], 0x10		; C4·H^9: A0·B1
-    pxor        xmm11, xmm2			; C4·H^9: MI += it
-    movdqu      xmm9, [rdx + 64]		; C5·H^8: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C5·H^8: C
+    pclmulqdq   xmm5, [rdi + 48], 0x01              ; C4·H^9: A1·B0
+    pclmulqdq   xmm6, [rdi + 48], 0x10              ; C4·H^9: A0·B1
+    pxor        xmm11, xmm2                         ; C4·H^9: MI += it
+    movdqu      xmm9, [rdx + 64]                    ; C5·H^8: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C5·H^8: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 64], 0x11		; C5·H^8: A1·B1
+    pclmulqdq   xmm2, [rdi + 64], 0x11              ; C5·H^8: A1·B1
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 64], 0x00		; C5·H^8: A0·B0
+    pclmulqdq   xmm7, [rdi + 64], 0x00              ; C5·H^8: A0·B0
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 64], 0x01		; C5·H^8: A1·B0
-    pclmulqdq   xmm9, [rdi + 64], 0x10		; C5·H^8: A0·B1
-    pxor        xmm10, xmm3			; C5·H^8: HI += it
-    pxor        xmm12, xmm4			; C5·H^8: LO += it
-    pxor        xmm11, xmm5			; C5·H^8: MI += it
-    pxor        xmm11, xmm6			; C5·H^8: MI += it
-    movdqu      xmm6, [rdx + 80]		; C6·H^7: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C6·H^7: C
+    pclmulqdq   xmm8, [rdi + 64], 0x01              ; C5·H^8: A1·B0
+    pclmulqdq   xmm9, [rdi + 64], 0x10              ; C5·H^8: A0·B1
+    pxor        xmm10, xmm3                         ; C5·H^8: HI += it
+    pxor        xmm12, xmm4                         ; C5·H^8: LO += it
+    pxor        xmm11, xmm5                         ; C5·H^8: MI += it
+    pxor        xmm11, xmm6                         ; C5·H^8: MI += it
+    movdqu      xmm6, [rdx + 80]                    ; C6·H^7: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C6·H^7: C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 80], 0x11		; C6·H^7: A1·B1
+    pclmulqdq   xmm3, [rdi + 80], 0x11              ; C6·H^7: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 80], 0x00		; C6·H^7: A0·B0
+    pclmulqdq   xmm4, [rdi + 80], 0x00              ; C6·H^7: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 80], 0x01		; C6·H^7: A1·B0
-    pclmulqdq   xmm6, [rdi + 80], 0x10		; C6·H^7: A0·B1
-    pxor        xmm10, xmm2			; C6·H^7: HI += it
-    pxor        xmm12, xmm7			; C6·H^7: LO += it
-    pxor        xmm11, xmm8			; C6·H^7: MI += it
-    pxor        xmm11, xmm9			; C6·H^7: MI += it
-    movdqu      xmm9, [rdx + 96]		; C7·H^6: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C7·H^6: C
+    pclmulqdq   xmm5, [rdi + 80], 0x01              ; C6·H^7: A1·B0
+    pclmulqdq   xmm6, [rdi + 80], 0x10              ; C6·H^7: A0·B1
+    pxor        xmm10, xmm2                         ; C6·H^7: HI += it
+    pxor        xmm12, xmm7                         ; C6·H^7: LO += it
+    pxor        xmm11, xmm8                         ; C6·H^7: MI += it
+    pxor        xmm11, xmm9                         ; C6·H^7: MI += it
+    movdqu      xmm9, [rdx + 96]                    ; C7·H^6: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C7·H^6: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 96], 0x11		; C7·H^6: A1·B1
+    pclmulqdq   xmm2, [rdi + 96], 0x11              ; C7·H^6: A1·B1
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 96], 0x00		; C7·H^6: A0·B0
+    pclmulqdq   xmm7, [rdi + 96], 0x00              ; C7·H^6: A0·B0
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 96], 0x01		; C7·H^6: A1·B0
-    pclmulqdq   xmm9, [rdi + 96], 0x10		; C7·H^6: A0·B1
-    pxor        xmm10, xmm3			; C7·H^6: HI += it
-    pxor        xmm12, xmm4			; C7·H^6: LO += it
-    pxor        xmm11, xmm5			; C7·H^6: MI += it
-    pxor        xmm11, xmm6			; C7·H^6: MI += it
-    movdqu      xmm6, [rdx + 112]		; C8·H^5: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C8·H^5: C
+    pclmulqdq   xmm8, [rdi + 96], 0x01              ; C7·H^6: A1·B0
+    pclmulqdq   xmm9, [rdi + 96], 0x10              ; C7·H^6: A0·B1
+    pxor        xmm10, xmm3                         ; C7·H^6: HI += it
+    pxor        xmm12, xmm4                         ; C7·H^6: LO += it
+    pxor        xmm11, xmm5                         ; C7·H^6: MI += it
+    pxor        xmm11, xmm6                         ; C7·H^6: MI += it
+    movdqu      xmm6, [rdx + 112]                   ; C8·H^5: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C8·H^5: C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 112], 0x11		; C8·H^5: A1·B1
+    pclmulqdq   xmm3, [rdi + 112], 0x11             ; C8·H^5: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 112], 0x00		; C8·H^5: A0·B0
+    pclmulqdq   xmm4, [rdi + 112], 0x00             ; C8·H^5: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 112], 0x01		; C8·H^5: A1·B0
-    pclmulqdq   xmm6, [rdi + 112], 0x10		; C8·H^5: A0·B1
-    pxor        xmm10, xmm2			; C8·H^5: HI += it
-    pxor        xmm12, xmm7			; C8·H^5: LO += it
-    pxor        xmm11, xmm8			; C8·H^5: MI += it
-    pxor        xmm11, xmm9			; C8·H^5: MI += it
-    movdqu      xmm9, [rdx + 128]		; C9·H^4: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C9·H^4: C
+    pclmulqdq   xmm5, [rdi + 112], 0x01             ; C8·H^5: A1·B0
+    pclmulqdq   xmm6, [rdi + 112], 0x10             ; C8·H^5: A0·B1
+    pxor        xmm10, xmm2                         ; C8·H^5: HI += it
+    pxor        xmm12, xmm7                         ; C8·H^5: LO += it
+    pxor        xmm11, xmm8                         ; C8·H^5: MI += it
+    pxor        xmm11, xmm9                         ; C8·H^5: MI += it
+    movdqu      xmm9, [rdx + 128]                   ; C9·H^4: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C9·H^4: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 128], 0x11		; C9·H^4: A1·B1
+    pclmulqdq   xmm2, [rdi + 128], 0x11             ; C9·H^4: A1·B1
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 128], 0x00		; C9·H^4: A0·B0
+    pclmulqdq   xmm7, [rdi + 128], 0x00             ; C9·H^4: A0·B0
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 128], 0x01		; C9·H^4: A1·B0
-    pclmulqdq   xmm9, [rdi + 128], 0x10		; C9·H^4: A0·B1
-    pxor        xmm10, xmm3			; C9·H^4: HI += it
-    pxor        xmm12, xmm4			; C9·H^4: LO += it
-    pxor        xmm11, xmm5			; C9·H^4: MI += it
-    pxor        xmm11, xmm6			; C9·H^4: MI += it
-    movdqu      xmm6, [rdx + 144]		; C10·H^3: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C10·H^3: C
+    pclmulqdq   xmm8, [rdi + 128], 0x01             ; C9·H^4: A1·B0
+    pclmulqdq   xmm9, [rdi + 128], 0x10             ; C9·H^4: A0·B1
+    pxor        xmm10, xmm3                         ; C9·H^4: HI += it
+    pxor        xmm12, xmm4                         ; C9·H^4: LO += it
+    pxor        xmm11, xmm5                         ; C9·H^4: MI += it
+    pxor        xmm11, xmm6                         ; C9·H^4: MI += it
+    movdqu      xmm6, [rdx + 144]                   ; C10·H^3: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C10·H^3: C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 144], 0x11		; C10·H^3: A1·B1
+    pclmulqdq   xmm3, [rdi + 144], 0x11             ; C10·H^3: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 144], 0x00		; C10·H^3: A0·B0
+    pclmulqdq   xmm4, [rdi + 144], 0x00             ; C10·H^3: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 144], 0x01		; C10·H^3: A1·B0
-    pclmulqdq   xmm6, [rdi + 144], 0x10		; C10·H^3: A0·B1
-    pxor        xmm10, xmm2			; C10·H^3: HI += it
-    pxor        xmm12, xmm7			; C10·H^3: LO += it
-    pxor        xmm11, xmm8			; C10·H^3: MI += it
-    pxor        xmm11, xmm9			; C10·H^3: MI += it
-    movdqu      xmm9, [rdx + 160]		; C11·H^2: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C11·H^2: C
+    pclmulqdq   xmm5, [rdi + 144], 0x01             ; C10·H^3: A1·B0
+    pclmulqdq   xmm6, [rdi + 144], 0x10             ; C10·H^3: A0·B1
+    pxor        xmm10, xmm2                         ; C10·H^3: HI += it
+    pxor        xmm12, xmm7                         ; C10·H^3: LO += it
+    pxor        xmm11, xmm8                         ; C10·H^3: MI += it
+    pxor        xmm11, xmm9                         ; C10·H^3: MI += it
+    movdqu      xmm9, [rdx + 160]                   ; C11·H^2: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C11·H^2: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 160], 0x11		; C11·H^2: A1·B1
+    pclmulqdq   xmm2, [rdi + 160], 0x11             ; C11·H^2: A1·B1
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 160], 0x00		; C11·H^2: A0·B0
+    pclmulqdq   xmm7, [rdi + 160], 0x00             ; C11·H^2: A0·B0
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 160], 0x01		; C11·H^2: A1·B0
-    pclmulqdq   xmm9, [rdi + 160], 0x10		; C11·H^2: A0·B1
-    pxor        xmm10, xmm3			; C11·H^2: HI += it
-    pxor        xmm12, xmm4			; C11·H^2: LO += it
-    pxor        xmm11, xmm5			; C11·H^2: MI += it
-    pxor        xmm11, xmm6			; C11·H^2: MI += it
-    movdqu      xmm6, [rdx + 176]		; C12·H^1: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C12·H^1: C
+    pclmulqdq   xmm8, [rdi + 160], 0x01             ; C11·H^2: A1·B0
+    pclmulqdq   xmm9, [rdi + 160], 0x10             ; C11·H^2: A0·B1
+    pxor        xmm10, xmm3                         ; C11·H^2: HI += it
+    pxor        xmm12, xmm4                         ; C11·H^2: LO += it
+    pxor        xmm11, xmm5                         ; C11·H^2: MI += it
+    pxor        xmm11, xmm6                         ; C11·H^2: MI += it
+    movdqu      xmm6, [rdx + 176]                   ; C12·H^1: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C12·H^1: C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi + 176], 0x11		; C12·H^1: A1·B1
+    pclmulqdq   xmm3, [rdi + 176], 0x11             ; C12·H^1: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi + 176], 0x00		; C12·H^1: A0·B0
+    pclmulqdq   xmm4, [rdi + 176], 0x00             ; C12·H^1: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi + 176], 0x01		; C12·H^1: A1·B0
-    pclmulqdq   xmm6, [rdi + 176], 0x10		; C12·H^1: A0·B1
-    pxor        xmm10, xmm2			; C12·H^1: HI += it
-    pxor        xmm12, xmm7			; C12·H^1: LO += it
-    pxor        xmm11, xmm8			; C12·H^1: MI += it
-    pxor        xmm11, xmm9			; C12·H^1: MI += it
-    movdqu      xmm9, [rdx + 16]		; C2·H^11: C, bytes as in memory
-    pshufb      xmm9, xmm0			; C2·H^11: C
+    pclmulqdq   xmm5, [rdi + 176], 0x01             ; C12·H^1: A1·B0
+    pclmulqdq   xmm6, [rdi + 176], 0x10             ; C12·H^1: A0·B1
+    pxor        xmm10, xmm2                         ; C12·H^1: HI += it
+    pxor        xmm12, xmm7                         ; C12·H^1: LO += it
+    pxor        xmm11, xmm8                         ; C12·H^1: MI += it
+    pxor        xmm11, xmm9                         ; C12·H^1: MI += it
+    movdqu      xmm9, [rdx + 16]                    ; C2·H^11: C, bytes as in memory
+    pshufb      xmm9, xmm0                          ; C2·H^11: C
     movdqa      xmm2, xmm9
-    pclmulqdq   xmm2, [rdi + 16], 0x11		; C2·H^11: A1·B1
+    pclmulqdq   xmm2, [rdi + 16], 0x11              ; C2·H^11: A1·B1
     movdqa      xmm7, xmm9
-    pclmulqdq   xmm7, [rdi + 16], 0x00		; C2·H^11: A0·B0
+    pclmulqdq   xmm7, [rdi + 16], 0x00              ; C2·H^11: A0·B0
     movdqa      xmm8, xmm9
-    pclmulqdq   xmm8, [rdi + 16], 0x01		; C2·H^11: A1·B0
-    pclmulqdq   xmm9, [rdi + 16], 0x10		; C2·H^11: A0·B1
-    pxor        xmm10, xmm3			; C2·H^11: HI += it
-    pxor        xmm12, xmm4			; C2·H^11: LO += it
-    pxor        xmm11, xmm5			; C2·H^11: MI += it
-    pxor        xmm11, xmm6			; C2·H^11: MI += it
-    movdqu      xmm6, [rdx]			; C1·H^12: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C1·H^12: C
-    pxor        xmm6, xmm13			; C1·H^12: A = X + C
+    pclmulqdq   xmm8, [rdi + 16], 0x01              ; C2·H^11: A1·B0
+    pclmulqdq   xmm9, [rdi + 16], 0x10              ; C2·H^11: A0·B1
+    pxor        xmm10, xmm3                         ; C2·H^11: HI += it
+    pxor        xmm12, xmm4                         ; C2·H^11: LO += it
+    pxor        xmm11, xmm5                         ; C2·H^11: MI += it
+    pxor        xmm11, xmm6                         ; C2·H^11: MI += it
+    movdqu      xmm6, [rdx]                         ; C1·H^12: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C1·H^12: C
+    pxor        xmm6, xmm13                         ; C1·H^12: A = X + C
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rdi], 0x11		; C1·H^12: A1·B1
+    pclmulqdq   xmm3, [rdi], 0x11                   ; C1·H^12: A1·B1
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, [rdi], 0x00		; C1·H^12: A0·B0
+    pclmulqdq   xmm4, [rdi], 0x00                   ; C1·H^12: A0·B0
     movdqa      xmm5, xmm6
-    pclmulqdq   xmm5, [rdi], 0x01		; C1·H^12: A1·B0
-    pclmulqdq   xmm6, [rdi], 0x10		; C1·H^12: A0·B1
-    pxor        xmm10, xmm2			; C1·H^12: HI += it
-    pxor        xmm12, xmm7			; C1·H^12: LO += it
-    pxor        xmm11, xmm8			; C1·H^12: MI += it
-    pxor        xmm11, xmm9			; C1·H^12: MI += it
-    pxor        xmm10, xmm3			; C1·H^12: HI += it
-    pxor        xmm12, xmm4			; C1·H^12: LO += it
-    pxor        xmm11, xmm5			; C1·H^12: MI += it
-    pxor        xmm11, xmm6			; C1·H^12: MI += it
+    pclmulqdq   xmm5, [rdi], 0x01                   ; C1·H^12: A1·B0
+    pclmulqdq   xmm6, [rdi], 0x10                   ; C1·H^12: A0·B1
+    pxor        xmm10, xmm2                         ; C1·H^12: HI += it
+    pxor        xmm12, xmm7                         ; C1·H^12: LO += it
+    pxor        xmm11, xmm8                         ; C1·H^12: MI += it
+    pxor        xmm11, xmm9                         ; C1·H^12: MI += it
+    pxor        xmm10, xmm3                         ; C1·H^12: HI += it
+    pxor        xmm12, xmm4                         ; C1·H^12: LO += it
+    pxor        xmm11, xmm5                         ; C1·H^12: MI += it
+    pxor        xmm11, xmm6                         ; C1·H^12: MI += it
     movdqa      xmm2, xmm11
-    psrldq      xmm2, 0x08			; reduce: MI1
-    pxor        xmm10, xmm2			; reduce: HI += MI1
-    pslldq      xmm11, 0x08			; reduce: MI0·x^64
-    pxor        xmm12, xmm11			; reduce: LO += MI0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: MI1
+    pxor        xmm10, xmm2                         ; reduce: HI += MI1
+    pslldq      xmm11, 0x08                         ; reduce: MI0·x^64
+    pxor        xmm12, xmm11                        ; reduce: LO += MI0·x^64
     movdqa      xmm3, xmm12
-    pclmulqdq   xmm3, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm12, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm3, xmm2			; reduce: fold LO
+    pclmulqdq   xmm3, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm12, 0x4e                   ; reduce: (LO1, LO0)
+    pxor        xmm3, xmm2                          ; reduce: fold LO
     movdqa      xmm13, xmm3
-    pclmulqdq   xmm13, xmm1, 0x10		; reduce: Y0·Q'
-    pshufd      xmm2, xmm3, 0x4e		; reduce: (Y1, Y0)
-    pxor        xmm2, xmm10			; reduce: + HI
-    pxor        xmm13, xmm2			; reduce: RES = fold(Y) + HI
-    add         rdx, 0xc0			; next group
+    pclmulqdq   xmm13, xmm1, 0x10                   ; reduce: Y0·Q'
+    pshufd      xmm2, xmm3, 0x4e                    ; reduce: (Y1, Y0)
+    pxor        xmm2, xmm10                         ; reduce: + HI
+    pxor        xmm13, xmm2                         ; reduce: RES = fold(Y) + HI
+    add         rdx, 0xc0                           ; next group
     sub         rcx, 0xc0
     cmp         rcx, 0xc0
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 192]
-    sub         rdi, rax			; H^m
-    db          0x0f, 0x1f, 0x40, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm7, xmm7
@@ -515,40 +515,40 @@ ghash_sse_schoolbook_clmul2_x12_update:
     pxor        xmm5, xmm5
     jmp         .rest
 .first:
-    movdqu      xmm1, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C·H^m: C
-    pxor        xmm1, xmm13			; C·H^m: A = X + C
+    movdqu      xmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C·H^m: C
+    pxor        xmm1, xmm13                         ; C·H^m: A = X + C
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rdi], 0x11		; C·H^m: A1·B1
+    pclmulqdq   xmm5, [rdi], 0x11                   ; C·H^m: A1·B1
     movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rdi], 0x00		; C·H^m: A0·B0
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
     movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rdi], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm1, [rdi], 0x10		; C·H^m: A0·B1
-    pxor        xmm6, xmm1			; C·H^m: MI += it
-    pxor        xmm13, xmm13			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm6, [rdi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rdi], 0x10                   ; C·H^m: A0·B1
+    pxor        xmm6, xmm1                          ; C·H^m: MI += it
+    pxor        xmm13, xmm13                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm4, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H^i: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H^i: A0·B0
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10		; C·H^i: A0·B1
-    pxor        xmm5, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm6, xmm3			; C·H^i: MI += it
-    pxor        xmm6, xmm4			; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x10                   ; C·H^i: A0·B1
+    pxor        xmm5, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm6, xmm3                          ; C·H^i: MI += it
+    pxor        xmm6, xmm4                          ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -559,77 +559,77 @@ ghash_sse_schoolbook_clmul2_x12_update:
     pxor        xmm4, xmm4
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm13			; C·H: A = X + C; X counts once
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm13                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H: A0·B0
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10		; C·H: A0·B1
-    pxor        xmm5, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm6, xmm3			; C·H: MI += it
-    pxor        xmm6, xmm4			; C·H: MI += it
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x10                   ; C·H: A0·B1
+    pxor        xmm5, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm6, xmm3                          ; C·H: MI += it
+    pxor        xmm6, xmm4                          ; C·H: MI += it
 .reduce:
     movdqa      xmm1, xmm6
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm5, xmm1			; reduce: HI += MI1
-    pslldq      xmm6, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm6			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm5, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm6, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm6                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm1			; reduce: fold LO
+    pclmulqdq   xmm2, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm1                          ; reduce: fold LO
     movdqa      xmm13, xmm2
-    pclmulqdq   xmm13, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10	; reduce: Y0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; reduce: (Y1, Y0)
-    pxor        xmm1, xmm5			; reduce: + HI
-    pxor        xmm13, xmm1			; reduce: RES = fold(Y) + HI
+    pclmulqdq   xmm13, [rel ghash_sse_schoolbook_clmul2_x12_fold_q], 0x10  ; reduce: Y0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; reduce: (Y1, Y0)
+    pxor        xmm1, xmm5                          ; reduce: + HI
+    pxor        xmm13, xmm1                         ; reduce: RES = fold(Y) + HI
 .store:
-    pshufb      xmm13, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm13			; X
+    pshufb      xmm13, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm13                        ; X
 .done:
     ret
 .end:

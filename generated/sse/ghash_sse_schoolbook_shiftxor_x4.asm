@@ -52,128 +52,128 @@ global ghash_sse_schoolbook_shiftxor_x4_init:function (ghash_sse_schoolbook_shif
 align 32
 ghash_sse_schoolbook_shiftxor_x4_init:
     endbr64
-    movdqu      xmm4, [rsi]			; H, bytes as in memory
-    pshufb      xmm4, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; H
+    movdqu      xmm4, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm4, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; H
     pshufd      xmm0, xmm4, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm4
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm4, 0x01			; B_1: H << 1
-    pxor        xmm4, xmm1			; B_1: as 128 bits
-    pxor        xmm4, xmm0			; B_1: B = H·x^-1 mod P
-    movdqu      [rdi + 48], xmm4		; B_1: B
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm4, 0x01                          ; B_1: H << 1
+    pxor        xmm4, xmm1                          ; B_1: as 128 bits
+    pxor        xmm4, xmm0                          ; B_1: B = H·x^-1 mod P
+    movdqu      [rdi + 48], xmm4                    ; B_1: B
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, xmm4, 0x11		; V_2 = V_1·B_1: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_2 = V_1·B_1: A1·B1
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, xmm4, 0x00		; V_2 = V_1·B_1: A0·B0
+    pclmulqdq   xmm3, xmm4, 0x00                    ; V_2 = V_1·B_1: A0·B0
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, xmm4, 0x01		; V_2 = V_1·B_1: A1·B0
+    pclmulqdq   xmm1, xmm4, 0x01                    ; V_2 = V_1·B_1: A1·B0
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm4, 0x10		; V_2 = V_1·B_1: A0·B1
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: MI += it
+    pclmulqdq   xmm0, xmm4, 0x10                    ; V_2 = V_1·B_1: A0·B1
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: MI += it
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; V_2 = V_1·B_1: MI1
-    pxor        xmm2, xmm0			; V_2 = V_1·B_1: HI += MI1
-    pslldq      xmm1, 0x08			; V_2 = V_1·B_1: MI0·x^64
-    pxor        xmm3, xmm1			; V_2 = V_1·B_1: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_2 = V_1·B_1: MI1
+    pxor        xmm2, xmm0                          ; V_2 = V_1·B_1: HI += MI1
+    pslldq      xmm1, 0x08                          ; V_2 = V_1·B_1: MI0·x^64
+    pxor        xmm3, xmm1                          ; V_2 = V_1·B_1: LO += MI0·x^64
     movdqa      xmm1, xmm3
-    psllq       xmm1, 0x3f			; V_2 = V_1·B_1
+    psllq       xmm1, 0x3f                          ; V_2 = V_1·B_1
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x3e			; V_2 = V_1·B_1
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1
+    psllq       xmm0, 0x3e                          ; V_2 = V_1·B_1
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x39			; V_2 = V_1·B_1
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_2 = V_1·B_1
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; V_2 = V_1·B_1: out0·x^64
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: LO += out0·x^64
-    psrldq      xmm1, 0x08			; V_2 = V_1·B_1: out1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: HI += out1
+    pslldq      xmm0, 0x08                          ; V_2 = V_1·B_1: out0·x^64
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_2 = V_1·B_1: out1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: HI += out1
     movdqa      xmm5, xmm3
-    psrlq       xmm5, 0x01			; V_2 = V_1·B_1
-    pxor        xmm5, xmm3			; V_2 = V_1·B_1: LO + LO >> 1
+    psrlq       xmm5, 0x01                          ; V_2 = V_1·B_1
+    pxor        xmm5, xmm3                          ; V_2 = V_1·B_1: LO + LO >> 1
     movdqa      xmm0, xmm3
-    psrlq       xmm0, 0x02			; V_2 = V_1·B_1
-    pxor        xmm5, xmm0			; V_2 = V_1·B_1:   + LO >> 2
-    psrlq       xmm3, 0x07			; V_2 = V_1·B_1
-    pxor        xmm5, xmm3			; V_2 = V_1·B_1:   + LO >> 7
-    pxor        xmm5, xmm2			; V_2 = V_1·B_1: RES
-    movdqu      [rdi + 32], xmm5		; V_2 = V_1·B_1: B
+    psrlq       xmm0, 0x02                          ; V_2 = V_1·B_1
+    pxor        xmm5, xmm0                          ; V_2 = V_1·B_1:   + LO >> 2
+    psrlq       xmm3, 0x07                          ; V_2 = V_1·B_1
+    pxor        xmm5, xmm3                          ; V_2 = V_1·B_1:   + LO >> 7
+    pxor        xmm5, xmm2                          ; V_2 = V_1·B_1: RES
+    movdqu      [rdi + 32], xmm5                    ; V_2 = V_1·B_1: B
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm4, 0x11		; V_3 = V_2·B_1: A1·B1
+    pclmulqdq   xmm2, xmm4, 0x11                    ; V_3 = V_2·B_1: A1·B1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm4, 0x00		; V_3 = V_2·B_1: A0·B0
+    pclmulqdq   xmm3, xmm4, 0x00                    ; V_3 = V_2·B_1: A0·B0
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm4, 0x01		; V_3 = V_2·B_1: A1·B0
-    pclmulqdq   xmm4, xmm5, 0x01		; V_3 = V_2·B_1: A0·B1
-    pxor        xmm1, xmm4			; V_3 = V_2·B_1: MI += it
+    pclmulqdq   xmm1, xmm4, 0x01                    ; V_3 = V_2·B_1: A1·B0
+    pclmulqdq   xmm4, xmm5, 0x01                    ; V_3 = V_2·B_1: A0·B1
+    pxor        xmm1, xmm4                          ; V_3 = V_2·B_1: MI += it
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; V_3 = V_2·B_1: MI1
-    pxor        xmm2, xmm0			; V_3 = V_2·B_1: HI += MI1
-    pslldq      xmm1, 0x08			; V_3 = V_2·B_1: MI0·x^64
-    pxor        xmm3, xmm1			; V_3 = V_2·B_1: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_3 = V_2·B_1: MI1
+    pxor        xmm2, xmm0                          ; V_3 = V_2·B_1: HI += MI1
+    pslldq      xmm1, 0x08                          ; V_3 = V_2·B_1: MI0·x^64
+    pxor        xmm3, xmm1                          ; V_3 = V_2·B_1: LO += MI0·x^64
     movdqa      xmm1, xmm3
-    psllq       xmm1, 0x3f			; V_3 = V_2·B_1
+    psllq       xmm1, 0x3f                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x3e			; V_3 = V_2·B_1
-    pxor        xmm1, xmm0			; V_3 = V_2·B_1
+    psllq       xmm0, 0x3e                          ; V_3 = V_2·B_1
+    pxor        xmm1, xmm0                          ; V_3 = V_2·B_1
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x39			; V_3 = V_2·B_1
-    pxor        xmm1, xmm0			; V_3 = V_2·B_1: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_3 = V_2·B_1
+    pxor        xmm1, xmm0                          ; V_3 = V_2·B_1: bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; V_3 = V_2·B_1: out0·x^64
-    pxor        xmm3, xmm0			; V_3 = V_2·B_1: LO += out0·x^64
-    psrldq      xmm1, 0x08			; V_3 = V_2·B_1: out1
-    pxor        xmm2, xmm1			; V_3 = V_2·B_1: HI += out1
+    pslldq      xmm0, 0x08                          ; V_3 = V_2·B_1: out0·x^64
+    pxor        xmm3, xmm0                          ; V_3 = V_2·B_1: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_3 = V_2·B_1: out1
+    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: HI += out1
     movdqa      xmm1, xmm3
-    psrlq       xmm1, 0x01			; V_3 = V_2·B_1
-    pxor        xmm1, xmm3			; V_3 = V_2·B_1: LO + LO >> 1
+    psrlq       xmm1, 0x01                          ; V_3 = V_2·B_1
+    pxor        xmm1, xmm3                          ; V_3 = V_2·B_1: LO + LO >> 1
     movdqa      xmm0, xmm3
-    psrlq       xmm0, 0x02			; V_3 = V_2·B_1
-    pxor        xmm1, xmm0			; V_3 = V_2·B_1:   + LO >> 2
-    psrlq       xmm3, 0x07			; V_3 = V_2·B_1
-    pxor        xmm1, xmm3			; V_3 = V_2·B_1:   + LO >> 7
-    pxor        xmm1, xmm2			; V_3 = V_2·B_1: RES
-    movdqu      [rdi + 16], xmm1		; V_3 = V_2·B_1: B
+    psrlq       xmm0, 0x02                          ; V_3 = V_2·B_1
+    pxor        xmm1, xmm0                          ; V_3 = V_2·B_1:   + LO >> 2
+    psrlq       xmm3, 0x07                          ; V_3 = V_2·B_1
+    pxor        xmm1, xmm3                          ; V_3 = V_2·B_1:   + LO >> 7
+    pxor        xmm1, xmm2                          ; V_3 = V_2·B_1: RES
+    movdqu      [rdi + 16], xmm1                    ; V_3 = V_2·B_1: B
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, xmm5, 0x11		; V_4 = V_2·B_2: A1·B1
+    pclmulqdq   xmm2, xmm5, 0x11                    ; V_4 = V_2·B_2: A1·B1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, xmm5, 0x00		; V_4 = V_2·B_2: A0·B0
+    pclmulqdq   xmm3, xmm5, 0x00                    ; V_4 = V_2·B_2: A0·B0
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x01		; V_4 = V_2·B_2: A1·B0
-    pclmulqdq   xmm5, xmm5, 0x10		; V_4 = V_2·B_2: A0·B1
-    pxor        xmm1, xmm5			; V_4 = V_2·B_2: MI += it
+    pclmulqdq   xmm1, xmm5, 0x01                    ; V_4 = V_2·B_2: A1·B0
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_4 = V_2·B_2: A0·B1
+    pxor        xmm1, xmm5                          ; V_4 = V_2·B_2: MI += it
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; V_4 = V_2·B_2: MI1
-    pxor        xmm2, xmm0			; V_4 = V_2·B_2: HI += MI1
-    pslldq      xmm1, 0x08			; V_4 = V_2·B_2: MI0·x^64
-    pxor        xmm3, xmm1			; V_4 = V_2·B_2: LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; V_4 = V_2·B_2: MI1
+    pxor        xmm2, xmm0                          ; V_4 = V_2·B_2: HI += MI1
+    pslldq      xmm1, 0x08                          ; V_4 = V_2·B_2: MI0·x^64
+    pxor        xmm3, xmm1                          ; V_4 = V_2·B_2: LO += MI0·x^64
     movdqa      xmm1, xmm3
-    psllq       xmm1, 0x3f			; V_4 = V_2·B_2
+    psllq       xmm1, 0x3f                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x3e			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2
+    psllq       xmm0, 0x3e                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2
     movdqa      xmm0, xmm3
-    psllq       xmm0, 0x39			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2: bits that leave each half of LO
+    psllq       xmm0, 0x39                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2: bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; V_4 = V_2·B_2: out0·x^64
-    pxor        xmm3, xmm0			; V_4 = V_2·B_2: LO += out0·x^64
-    psrldq      xmm1, 0x08			; V_4 = V_2·B_2: out1
-    pxor        xmm2, xmm1			; V_4 = V_2·B_2: HI += out1
+    pslldq      xmm0, 0x08                          ; V_4 = V_2·B_2: out0·x^64
+    pxor        xmm3, xmm0                          ; V_4 = V_2·B_2: LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; V_4 = V_2·B_2: out1
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: HI += out1
     movdqa      xmm1, xmm3
-    psrlq       xmm1, 0x01			; V_4 = V_2·B_2
-    pxor        xmm1, xmm3			; V_4 = V_2·B_2: LO + LO >> 1
+    psrlq       xmm1, 0x01                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm3                          ; V_4 = V_2·B_2: LO + LO >> 1
     movdqa      xmm0, xmm3
-    psrlq       xmm0, 0x02			; V_4 = V_2·B_2
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2:   + LO >> 2
-    psrlq       xmm3, 0x07			; V_4 = V_2·B_2
-    pxor        xmm1, xmm3			; V_4 = V_2·B_2:   + LO >> 7
-    pxor        xmm1, xmm2			; V_4 = V_2·B_2: RES
-    movdqu      [rdi], xmm1			; V_4 = V_2·B_2: B
-    ret						; V_4 = V_2·B_2
+    psrlq       xmm0, 0x02                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2:   + LO >> 2
+    psrlq       xmm3, 0x07                          ; V_4 = V_2·B_2
+    pxor        xmm1, xmm3                          ; V_4 = V_2·B_2:   + LO >> 7
+    pxor        xmm1, xmm2                          ; V_4 = V_2·B_2: RES
+    movdqu      [rdi], xmm1                         ; V_4 = V_2·B_2: B
+    ret                                             ; V_4 = V_2·B_2
 .end:
 
 ; void ghash_sse_schoolbook_shiftxor_x4_mul(const void *table, uint8_t x[16])
@@ -184,22 +184,22 @@ global ghash_sse_schoolbook_shiftxor_x4_mul:function (ghash_sse_schoolbook_shift
 align 32
 ghash_sse_schoolbook_shiftxor_x4_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; X
+    movdqu      xmm0, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; X
 .block:
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rdi + 48], 0x11		; A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x11              ; A1·B1
     movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rdi + 48], 0x00		; A0·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; A0·B0
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm0, [rdi + 48], 0x10		; A0·B1
-    pxor        xmm1, xmm0			; MI += it
+    pclmulqdq   xmm1, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm0, [rdi + 48], 0x10              ; A0·B1
+    pxor        xmm1, xmm0                          ; MI += it
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm2, xmm0			; HI += MI1
-    pslldq      xmm1, 0x08			; MI0·x^64
-    pxor        xmm3, xmm1			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm2, xmm0                          ; HI += MI1
+    pslldq      xmm1, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm1                          ; LO += MI0·x^64
     movdqa      xmm1, xmm3
     psllq       xmm1, 0x3f
     movdqa      xmm0, xmm3
@@ -207,24 +207,24 @@ ghash_sse_schoolbook_shiftxor_x4_mul:
     pxor        xmm1, xmm0
     movdqa      xmm0, xmm3
     psllq       xmm0, 0x39
-    pxor        xmm1, xmm0			; bits that leave each half of LO
+    pxor        xmm1, xmm0                          ; bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; out0·x^64
-    pxor        xmm3, xmm0			; LO += out0·x^64
-    psrldq      xmm1, 0x08			; out1
-    pxor        xmm2, xmm1			; HI += out1
+    pslldq      xmm0, 0x08                          ; out0·x^64
+    pxor        xmm3, xmm0                          ; LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; out1
+    pxor        xmm2, xmm1                          ; HI += out1
     movdqa      xmm1, xmm3
     psrlq       xmm1, 0x01
-    pxor        xmm1, xmm3			; LO + LO >> 1
+    pxor        xmm1, xmm3                          ; LO + LO >> 1
     movdqa      xmm0, xmm3
     psrlq       xmm0, 0x02
-    pxor        xmm1, xmm0			;   + LO >> 2
+    pxor        xmm1, xmm0                          ;   + LO >> 2
     psrlq       xmm3, 0x07
-    pxor        xmm1, xmm3			;   + LO >> 7
-    pxor        xmm1, xmm2			; RES
+    pxor        xmm1, xmm3                          ;   + LO >> 7
+    pxor        xmm1, xmm2                          ; RES
 .store:
-    pshufb      xmm1, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pshufb      xmm1, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .end:
 
@@ -236,26 +236,26 @@ global ghash_sse_schoolbook_shiftxor_x4_update:function (ghash_sse_schoolbook_sh
 align 32
 ghash_sse_schoolbook_shiftxor_x4_update:
     endbr64
-    movdqu      xmm12, [rsi]			; X, bytes as in memory
-    pshufb      xmm12, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; X
+    movdqu      xmm12, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm12, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm0, [rdx]			; C, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; C
-    pxor        xmm0, xmm12			; A = X + C
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; C
+    pxor        xmm0, xmm12                         ; A = X + C
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rdi + 48], 0x11		; A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x11              ; A1·B1
     movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rdi + 48], 0x00		; A0·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; A0·B0
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, [rdi + 48], 0x01		; A1·B0
-    pclmulqdq   xmm0, [rdi + 48], 0x10		; A0·B1
-    pxor        xmm1, xmm0			; MI += it
+    pclmulqdq   xmm1, [rdi + 48], 0x01              ; A1·B0
+    pclmulqdq   xmm0, [rdi + 48], 0x10              ; A0·B1
+    pxor        xmm1, xmm0                          ; MI += it
     movdqa      xmm0, xmm1
-    psrldq      xmm0, 0x08			; MI1
-    pxor        xmm2, xmm0			; HI += MI1
-    pslldq      xmm1, 0x08			; MI0·x^64
-    pxor        xmm3, xmm1			; LO += MI0·x^64
+    psrldq      xmm0, 0x08                          ; MI1
+    pxor        xmm2, xmm0                          ; HI += MI1
+    pslldq      xmm1, 0x08                          ; MI0·x^64
+    pxor        xmm3, xmm1                          ; LO += MI0·x^64
     movdqa      xmm1, xmm3
     psllq       xmm1, 0x3f
     movdqa      xmm0, xmm3
@@ -263,120 +263,120 @@ ghash_sse_schoolbook_shiftxor_x4_update:
     pxor        xmm1, xmm0
     movdqa      xmm0, xmm3
     psllq       xmm0, 0x39
-    pxor        xmm1, xmm0			; bits that leave each half of LO
+    pxor        xmm1, xmm0                          ; bits that leave each half of LO
     movdqa      xmm0, xmm1
-    pslldq      xmm0, 0x08			; out0·x^64
-    pxor        xmm3, xmm0			; LO += out0·x^64
-    psrldq      xmm1, 0x08			; out1
-    pxor        xmm2, xmm1			; HI += out1
+    pslldq      xmm0, 0x08                          ; out0·x^64
+    pxor        xmm3, xmm0                          ; LO += out0·x^64
+    psrldq      xmm1, 0x08                          ; out1
+    pxor        xmm2, xmm1                          ; HI += out1
     movdqa      xmm1, xmm3
     psrlq       xmm1, 0x01
-    pxor        xmm1, xmm3			; LO + LO >> 1
+    pxor        xmm1, xmm3                          ; LO + LO >> 1
     movdqa      xmm0, xmm3
     psrlq       xmm0, 0x02
-    pxor        xmm1, xmm0			;   + LO >> 2
+    pxor        xmm1, xmm0                          ;   + LO >> 2
     psrlq       xmm3, 0x07
-    pxor        xmm1, xmm3			;   + LO >> 7
-    pxor        xmm1, xmm2			; RES
-    pshufb      xmm1, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm1			; X
+    pxor        xmm1, xmm3                          ;   + LO >> 7
+    pxor        xmm1, xmm2                          ; RES
+    pshufb      xmm1, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm1                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_schoolbook_shiftxor_x4_byte_swap]  ; byte_swap
     cmp         rcx, 0x40
     jb          .tail
 .groups:
 .group:
-    movdqu      xmm1, [rdx + 32]		; C3·H^2: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C3·H^2: C
+    movdqu      xmm1, [rdx + 32]                    ; C3·H^2: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C3·H^2: C
     movdqa      xmm10, xmm1
-    pclmulqdq   xmm10, [rdi + 32], 0x11		; C3·H^2: A1·B1
+    pclmulqdq   xmm10, [rdi + 32], 0x11             ; C3·H^2: A1·B1
     movdqa      xmm11, xmm1
-    pclmulqdq   xmm11, [rdi + 32], 0x00		; C3·H^2: A0·B0
+    pclmulqdq   xmm11, [rdi + 32], 0x00             ; C3·H^2: A0·B0
     movdqa      xmm9, xmm1
-    pclmulqdq   xmm9, [rdi + 32], 0x01		; C3·H^2: A1·B0
-    pclmulqdq   xmm1, [rdi + 32], 0x10		; C3·H^2: A0·B1
-    movdqu      xmm5, [rdx + 48]		; C4·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C4·H^1: C
+    pclmulqdq   xmm9, [rdi + 32], 0x01              ; C3·H^2: A1·B0
+    pclmulqdq   xmm1, [rdi + 32], 0x10              ; C3·H^2: A0·B1
+    movdqu      xmm5, [rdx + 48]                    ; C4·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C4·H^1: C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi + 48], 0x11		; C4·H^1: A1·B1
+    pclmulqdq   xmm2, [rdi + 48], 0x11              ; C4·H^1: A1·B1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi + 48], 0x00		; C4·H^1: A0·B0
+    pclmulqdq   xmm3, [rdi + 48], 0x00              ; C4·H^1: A0·B0
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi + 48], 0x01		; C4·H^1: A1·B0
-    pclmulqdq   xmm5, [rdi + 48], 0x10		; C4·H^1: A0·B1
-    pxor        xmm9, xmm1			; C4·H^1: MI += it
-    movdqu      xmm8, [rdx + 16]		; C2·H^3: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C2·H^3: C
+    pclmulqdq   xmm4, [rdi + 48], 0x01              ; C4·H^1: A1·B0
+    pclmulqdq   xmm5, [rdi + 48], 0x10              ; C4·H^1: A0·B1
+    pxor        xmm9, xmm1                          ; C4·H^1: MI += it
+    movdqu      xmm8, [rdx + 16]                    ; C2·H^3: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C2·H^3: C
     movdqa      xmm1, xmm8
-    pclmulqdq   xmm1, [rdi + 16], 0x11		; C2·H^3: A1·B1
+    pclmulqdq   xmm1, [rdi + 16], 0x11              ; C2·H^3: A1·B1
     movdqa      xmm6, xmm8
-    pclmulqdq   xmm6, [rdi + 16], 0x00		; C2·H^3: A0·B0
+    pclmulqdq   xmm6, [rdi + 16], 0x00              ; C2·H^3: A0·B0
     movdqa      xmm7, xmm8
-    pclmulqdq   xmm7, [rdi + 16], 0x01		; C2·H^3: A1·B0
-    pclmulqdq   xmm8, [rdi + 16], 0x10		; C2·H^3: A0·B1
-    pxor        xmm10, xmm2			; C2·H^3: HI += it
-    pxor        xmm11, xmm3			; C2·H^3: LO += it
-    pxor        xmm9, xmm4			; C2·H^3: MI += it
-    pxor        xmm9, xmm5			; C2·H^3: MI += it
-    movdqu      xmm5, [rdx]			; C1·H^4: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C1·H^4: C
-    pxor        xmm5, xmm12			; C1·H^4: A = X + C
+    pclmulqdq   xmm7, [rdi + 16], 0x01              ; C2·H^3: A1·B0
+    pclmulqdq   xmm8, [rdi + 16], 0x10              ; C2·H^3: A0·B1
+    pxor        xmm10, xmm2                         ; C2·H^3: HI += it
+    pxor        xmm11, xmm3                         ; C2·H^3: LO += it
+    pxor        xmm9, xmm4                          ; C2·H^3: MI += it
+    pxor        xmm9, xmm5                          ; C2·H^3: MI += it
+    movdqu      xmm5, [rdx]                         ; C1·H^4: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C1·H^4: C
+    pxor        xmm5, xmm12                         ; C1·H^4: A = X + C
     movdqa      xmm2, xmm5
-    pclmulqdq   xmm2, [rdi], 0x11		; C1·H^4: A1·B1
+    pclmulqdq   xmm2, [rdi], 0x11                   ; C1·H^4: A1·B1
     movdqa      xmm3, xmm5
-    pclmulqdq   xmm3, [rdi], 0x00		; C1·H^4: A0·B0
+    pclmulqdq   xmm3, [rdi], 0x00                   ; C1·H^4: A0·B0
     movdqa      xmm4, xmm5
-    pclmulqdq   xmm4, [rdi], 0x01		; C1·H^4: A1·B0
-    pclmulqdq   xmm5, [rdi], 0x10		; C1·H^4: A0·B1
-    pxor        xmm10, xmm1			; C1·H^4: HI += it
-    pxor        xmm11, xmm6			; C1·H^4: LO += it
-    pxor        xmm9, xmm7			; C1·H^4: MI += it
-    pxor        xmm9, xmm8			; C1·H^4: MI += it
-    pxor        xmm10, xmm2			; C1·H^4: HI += it
-    pxor        xmm11, xmm3			; C1·H^4: LO += it
-    pxor        xmm9, xmm4			; C1·H^4: MI += it
-    pxor        xmm9, xmm5			; C1·H^4: MI += it
+    pclmulqdq   xmm4, [rdi], 0x01                   ; C1·H^4: A1·B0
+    pclmulqdq   xmm5, [rdi], 0x10                   ; C1·H^4: A0·B1
+    pxor        xmm10, xmm1                         ; C1·H^4: HI += it
+    pxor        xmm11, xmm6                         ; C1·H^4: LO += it
+    pxor        xmm9, xmm7                          ; C1·H^4: MI += it
+    pxor        xmm9, xmm8                          ; C1·H^4: MI += it
+    pxor        xmm10, xmm2                         ; C1·H^4: HI += it
+    pxor        xmm11, xmm3                         ; C1·H^4: LO += it
+    pxor        xmm9, xmm4                          ; C1·H^4: MI += it
+    pxor        xmm9, xmm5                          ; C1·H^4: MI += it
     movdqa      xmm1, xmm9
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm10, xmm1			; reduce: HI += MI1
-    pslldq      xmm9, 0x08			; reduce: MI0·x^64
-    pxor        xmm11, xmm9			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm10, xmm1                         ; reduce: HI += MI1
+    pslldq      xmm9, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm11, xmm9                         ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm11
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm11
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm11
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm11, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm10, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm11, xmm1                         ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm10, xmm2                         ; reduce: HI += out1
     movdqa      xmm12, xmm11
-    psrlq       xmm12, 0x01			; reduce
-    pxor        xmm12, xmm11			; reduce: LO + LO >> 1
+    psrlq       xmm12, 0x01                         ; reduce
+    pxor        xmm12, xmm11                        ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm11
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm12, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm11, 0x07			; reduce
-    pxor        xmm12, xmm11			; reduce:   + LO >> 7
-    pxor        xmm12, xmm10			; reduce: RES
-    add         rdx, 0x40			; next group
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm12, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm11, 0x07                         ; reduce
+    pxor        xmm12, xmm11                        ; reduce:   + LO >> 7
+    pxor        xmm12, xmm10                        ; reduce: RES
+    add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jae         .group
 .after_group:
 .tail:
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 64]
-    sub         rdi, rax			; H^m
+    sub         rdi, rax                            ; H^m
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm7, xmm7
@@ -384,39 +384,39 @@ ghash_sse_schoolbook_shiftxor_x4_update:
     pxor        xmm6, xmm6
     jmp         .rest
 .first:
-    movdqu      xmm1, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm1, xmm0			; C·H^m: C
-    pxor        xmm1, xmm12			; C·H^m: A = X + C
+    movdqu      xmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm1, xmm0                          ; C·H^m: C
+    pxor        xmm1, xmm12                         ; C·H^m: A = X + C
     movdqa      xmm6, xmm1
-    pclmulqdq   xmm6, [rdi], 0x11		; C·H^m: A1·B1
+    pclmulqdq   xmm6, [rdi], 0x11                   ; C·H^m: A1·B1
     movdqa      xmm7, xmm1
-    pclmulqdq   xmm7, [rdi], 0x00		; C·H^m: A0·B0
+    pclmulqdq   xmm7, [rdi], 0x00                   ; C·H^m: A0·B0
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rdi], 0x01		; C·H^m: A1·B0
-    pclmulqdq   xmm1, [rdi], 0x10		; C·H^m: A0·B1
-    pxor        xmm5, xmm1			; C·H^m: MI += it
-    pxor        xmm12, xmm12			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm5, [rdi], 0x01                   ; C·H^m: A1·B0
+    pclmulqdq   xmm1, [rdi], 0x10                   ; C·H^m: A0·B1
+    pxor        xmm5, xmm1                          ; C·H^m: MI += it
+    pxor        xmm12, xmm12                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm4, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm4, xmm0			; C·H^i: C
+    movdqu      xmm4, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm4, xmm0                          ; C·H^i: C
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H^i: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H^i: A1·B1
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H^i: A0·B0
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H^i: A0·B0
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H^i: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10		; C·H^i: A0·B1
-    pxor        xmm6, xmm1			; C·H^i: HI += it
-    pxor        xmm7, xmm2			; C·H^i: LO += it
-    pxor        xmm5, xmm3			; C·H^i: MI += it
-    pxor        xmm5, xmm4			; C·H^i: MI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H^i: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x10                   ; C·H^i: A0·B1
+    pxor        xmm6, xmm1                          ; C·H^i: HI += it
+    pxor        xmm7, xmm2                          ; C·H^i: LO += it
+    pxor        xmm5, xmm3                          ; C·H^i: MI += it
+    pxor        xmm5, xmm4                          ; C·H^i: MI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -425,93 +425,93 @@ ghash_sse_schoolbook_shiftxor_x4_update:
     je          .reduce
 .rest:
     pxor        xmm4, xmm4
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, xmm0			; C_last
-    pxor        xmm4, xmm12			; C·H: A = X + C; X counts once
+    pshufb      xmm4, xmm0                          ; C_last
+    pxor        xmm4, xmm12                         ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pclmulqdq   xmm1, [rdi], 0x11		; C·H: A1·B1
+    pclmulqdq   xmm1, [rdi], 0x11                   ; C·H: A1·B1
     movdqa      xmm2, xmm4
-    pclmulqdq   xmm2, [rdi], 0x00		; C·H: A0·B0
+    pclmulqdq   xmm2, [rdi], 0x00                   ; C·H: A0·B0
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rdi], 0x01		; C·H: A1·B0
-    pclmulqdq   xmm4, [rdi], 0x10		; C·H: A0·B1
-    pxor        xmm6, xmm1			; C·H: HI += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm5, xmm3			; C·H: MI += it
-    pxor        xmm5, xmm4			; C·H: MI += it
+    pclmulqdq   xmm3, [rdi], 0x01                   ; C·H: A1·B0
+    pclmulqdq   xmm4, [rdi], 0x10                   ; C·H: A0·B1
+    pxor        xmm6, xmm1                          ; C·H: HI += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm5, xmm3                          ; C·H: MI += it
+    pxor        xmm5, xmm4                          ; C·H: MI += it
 .reduce:
     movdqa      xmm1, xmm5
-    psrldq      xmm1, 0x08			; reduce: MI1
-    pxor        xmm6, xmm1			; reduce: HI += MI1
-    pslldq      xmm5, 0x08			; reduce: MI0·x^64
-    pxor        xmm7, xmm5			; reduce: LO += MI0·x^64
+    psrldq      xmm1, 0x08                          ; reduce: MI1
+    pxor        xmm6, xmm1                          ; reduce: HI += MI1
+    pslldq      xmm5, 0x08                          ; reduce: MI0·x^64
+    pxor        xmm7, xmm5                          ; reduce: LO += MI0·x^64
     movdqa      xmm2, xmm7
-    psllq       xmm2, 0x3f			; reduce
+    psllq       xmm2, 0x3f                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x3e			; reduce
-    pxor        xmm2, xmm1			; reduce
+    psllq       xmm1, 0x3e                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce
     movdqa      xmm1, xmm7
-    psllq       xmm1, 0x39			; reduce
-    pxor        xmm2, xmm1			; reduce: bits that leave each half of LO
+    psllq       xmm1, 0x39                          ; reduce
+    pxor        xmm2, xmm1                          ; reduce: bits that leave each half of LO
     movdqa      xmm1, xmm2
-    pslldq      xmm1, 0x08			; reduce: out0·x^64
-    pxor        xmm7, xmm1			; reduce: LO += out0·x^64
-    psrldq      xmm2, 0x08			; reduce: out1
-    pxor        xmm6, xmm2			; reduce: HI += out1
+    pslldq      xmm1, 0x08                          ; reduce: out0·x^64
+    pxor        xmm7, xmm1                          ; reduce: LO += out0·x^64
+    psrldq      xmm2, 0x08                          ; reduce: out1
+    pxor        xmm6, xmm2                          ; reduce: HI += out1
     movdqa      xmm12, xmm7
-    psrlq       xmm12, 0x01			; reduce
-    pxor        xmm12, xmm7			; reduce: LO + LO >> 1
+    psrlq       xmm12, 0x01                         ; reduce
+    pxor        xmm12, xmm7                         ; reduce: LO + LO >> 1
     movdqa      xmm1, xmm7
-    psrlq       xmm1, 0x02			; reduce
-    pxor        xmm12, xmm1			; reduce:   + LO >> 2
-    psrlq       xmm7, 0x07			; reduce
-    pxor        xmm12, xmm7			; reduce:   + LO >> 7
-    pxor        xmm12, xmm6			; reduce: RES
+    psrlq       xmm1, 0x02                          ; reduce
+    pxor        xmm12, xmm1                         ; reduce:   + LO >> 2
+    psrlq       xmm7, 0x07                          ; reduce
+    pxor        xmm12, xmm7                         ; reduce:   + LO >> 7
+    pxor        xmm12, xmm6                         ; reduce: RES
 .store:
-    pshufb      xmm12, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm12			; X
+    pshufb      xmm12, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm12                        ; X
 .done:
     ret
 .end:

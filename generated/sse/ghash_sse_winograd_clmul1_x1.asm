@@ -52,37 +52,37 @@ global ghash_sse_winograd_clmul1_x1_init:function (ghash_sse_winograd_clmul1_x1_
 align 32
 ghash_sse_winograd_clmul1_x1_init:
     endbr64
-    movdqu      xmm2, [rsi]			; H, bytes as in memory
-    pshufb      xmm2, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; H
+    movdqu      xmm2, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm2, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; H
     pshufd      xmm0, xmm2, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_winograd_clmul1_x1_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_winograd_clmul1_x1_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm2
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm2, 0x01			; B_1: H << 1
-    pxor        xmm2, xmm1			; B_1: as 128 bits
-    pxor        xmm2, xmm0			; B_1: B = H·x^-1 mod P
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm2, 0x01                          ; B_1: H << 1
+    pxor        xmm2, xmm1                          ; B_1: as 128 bits
+    pxor        xmm2, xmm0                          ; B_1: B = H·x^-1 mod P
     movdqa      xmm1, xmm2
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10	; B_1: B0·Q'
-    pshufd      xmm0, xmm2, 0x4e		; B_1: (B1, B0)
-    pxor        xmm1, xmm0			; B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; B_1: B0·Q'
+    pshufd      xmm0, xmm2, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; B_1: fold B
     movdqa      xmm0, xmm2
-    punpcklqdq  xmm0, xmm1			; B_1: C1
-    punpckhqdq  xmm2, xmm1			; B_1: C2
+    punpcklqdq  xmm0, xmm1                          ; B_1: C1
+    punpckhqdq  xmm2, xmm1                          ; B_1: C2
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm0, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm3, xmm2
-    pclmulqdq   xmm3, xmm2, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm3, xmm2, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10	; B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm1, xmm3			; B_1: + HI
-    pxor        xmm4, xmm1			; B_1: RES = fold(LO) + HI
-    movdqu      [rdi], xmm0			; B_1: C1
-    movdqu      [rdi + 16], xmm2		; B_1: C2
-    movdqu      [rdi + 32], xmm4		; B_1: R
-    ret						; B_1
+    pclmulqdq   xmm4, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm1, xmm3                          ; B_1: + HI
+    pxor        xmm4, xmm1                          ; B_1: RES = fold(LO) + HI
+    movdqu      [rdi], xmm0                         ; B_1: C1
+    movdqu      [rdi + 16], xmm2                    ; B_1: C2
+    movdqu      [rdi + 32], xmm4                    ; B_1: R
+    ret                                             ; B_1
 .end:
 
 ; void ghash_sse_winograd_clmul1_x1_mul(const void *table, uint8_t x[16])
@@ -93,27 +93,27 @@ global ghash_sse_winograd_clmul1_x1_mul:function (ghash_sse_winograd_clmul1_x1_m
 align 32
 ghash_sse_winograd_clmul1_x1_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; X
+    movdqu      xmm0, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X
 .block:
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi]			; T = A + C1
+    pxor        xmm1, [rdi]                         ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 16]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 32]		; HI minus the key terms
+    pxor        xmm2, [rdi + 16]                    ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 32]                    ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -125,33 +125,33 @@ global ghash_sse_winograd_clmul1_x1_update:function (ghash_sse_winograd_clmul1_x
 align 32
 ghash_sse_winograd_clmul1_x1_update:
     endbr64
-    movdqu      xmm8, [rsi]			; X, bytes as in memory
-    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; X
+    movdqu      xmm8, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X
     cmp         rcx, 0x10
     jb          .tail
 .groups:
-    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; byte_swap
-    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x1_fold_q]	; fold_q
+    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; byte_swap
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x1_fold_q]  ; fold_q
 .group:
-    movdqu      xmm2, [rdx]			; C1·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^1: C
-    pxor        xmm2, xmm8			; C1·H^1: A = X + C
+    movdqu      xmm2, [rdx]                         ; C1·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^1: C
+    pxor        xmm2, xmm8                          ; C1·H^1: A = X + C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C1·H^1: T = A + C1
+    pxor        xmm3, [rdi]                         ; C1·H^1: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 16]		; C1·H^1: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^1: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C1·H^1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C1·H^1: U0·U1
-    pxor        xmm3, xmm2			; reduce: LO += S
-    pxor        xmm4, xmm2			; reduce: HI += S
-    pxor        xmm4, [rdi + 32]		; reduce: HI minus the key terms
+    pxor        xmm4, [rdi + 16]                    ; C1·H^1: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^1: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^1: U0·U1
+    pxor        xmm3, xmm2                          ; reduce: LO += S
+    pxor        xmm4, xmm2                          ; reduce: HI += S
+    pxor        xmm4, [rdi + 32]                    ; reduce: HI minus the key terms
     movdqa      xmm8, xmm3
-    pclmulqdq   xmm8, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm3, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm4			; reduce: + HI
-    pxor        xmm8, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x10			; next group
+    pclmulqdq   xmm8, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; reduce: + HI
+    pxor        xmm8, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x10                           ; next group
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .group
@@ -162,79 +162,79 @@ ghash_sse_winograd_clmul1_x1_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 16]
-    sub         rdi, rax			; H^m
-    movdqu      xmm0, [rdi + 32]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm0, [rdi + 32]                    ; R_m: the key terms of H^m … H^1
     pxor        xmm5, xmm5
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     pxor        xmm4, xmm4
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm4, [rdx]			; bytes 0..7
-    movq        xmm2, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm4, [rdx]                         ; bytes 0..7
+    movq        xmm2, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm1, rcx
-    psrlq       xmm2, xmm1			; 8·(15 - r) bits
-    psrlq       xmm2, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm4, xmm2			; C_last, zero-padded
+    psrlq       xmm2, xmm1                          ; 8·(15 - r) bits
+    psrlq       xmm2, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm4, [rdx]			; bytes 0..3
-    movd        xmm2, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm4, [rdx]                         ; bytes 0..3
+    movd        xmm2, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm1, rcx
-    psllq       xmm2, xmm1			; into place
-    por         xmm4, xmm2			; C_last, zero-padded
+    psllq       xmm2, xmm1                          ; into place
+    por         xmm4, xmm2                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm4, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm2, rax
     shl         r8, 0x03
     movq        xmm1, r8
-    psllq       xmm2, xmm1			; into place
+    psllq       xmm2, xmm1                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm3, rax
     shl         rcx, 0x03
     movq        xmm1, rcx
-    psllq       xmm3, xmm1			; into place
+    psllq       xmm3, xmm1                          ; into place
     por         xmm4, xmm2
-    por         xmm4, xmm3			; C_last, zero-padded
+    por         xmm4, xmm3                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm4, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; C_last
-    pxor        xmm4, xmm8			; C·H: A = X + C; X counts once
+    pshufb      xmm4, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; C_last
+    pxor        xmm4, xmm8                          ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm4
-    pxor        xmm1, [rdi]			; C·H: T = A + C1
+    pxor        xmm1, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm4
-    pxor        xmm2, [rdi + 16]		; C·H: U = A + C2
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm5, xmm4			; C·H: S += it
-    pxor        xmm6, xmm1			; C·H: LO += it
-    pxor        xmm7, xmm2			; C·H: HI += it
+    pxor        xmm2, [rdi + 16]                    ; C·H: U = A + C2
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm5, xmm4                          ; C·H: S += it
+    pxor        xmm6, xmm1                          ; C·H: LO += it
+    pxor        xmm7, xmm2                          ; C·H: HI += it
 .reduce:
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, xmm0			; reduce: HI minus the key terms
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm8, xmm6
-    pclmulqdq   xmm8, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm7			; reduce: + HI
-    pxor        xmm8, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm8, [rel ghash_sse_winograd_clmul1_x1_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; reduce: + HI
+    pxor        xmm8, xmm0                          ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm8			; X
+    pshufb      xmm8, [rel ghash_sse_winograd_clmul1_x1_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm8                         ; X
 .done:
     ret
 .end:

@@ -52,72 +52,72 @@ global ghash_sse_winograd_clmul1_x2_init:function (ghash_sse_winograd_clmul1_x2_
 align 32
 ghash_sse_winograd_clmul1_x2_init:
     endbr64
-    movdqu      xmm3, [rsi]			; H, bytes as in memory
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; H
+    movdqu      xmm3, [rsi]                         ; H, bytes as in memory
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; H
     pshufd      xmm0, xmm3, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_winograd_clmul1_x2_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_winograd_clmul1_x2_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm3
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm3, 0x01			; B_1: H << 1
-    pxor        xmm3, xmm1			; B_1: as 128 bits
-    pxor        xmm3, xmm0			; B_1: B = H·x^-1 mod P
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm3, 0x01                          ; B_1: H << 1
+    pxor        xmm3, xmm1                          ; B_1: as 128 bits
+    pxor        xmm3, xmm0                          ; B_1: B = H·x^-1 mod P
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; B_1: B0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; B_1: (B1, B0)
-    pxor        xmm1, xmm0			; B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; B_1: B0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; B_1: fold B
     movdqa      xmm4, xmm3
-    punpcklqdq  xmm4, xmm1			; B_1: C1
+    punpcklqdq  xmm4, xmm1                          ; B_1: C1
     movdqa      xmm5, xmm3
-    punpckhqdq  xmm5, xmm1			; B_1: C2
+    punpckhqdq  xmm5, xmm1                          ; B_1: C2
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm4, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm0, xmm4, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm1, xmm5, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; B_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm0, xmm1			; B_1: + HI
-    pxor        xmm2, xmm0			; B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 16], xmm4		; B_1: C1
-    movdqu      [rdi + 48], xmm5		; B_1: C2
-    movdqu      [rdi + 80], xmm2		; B_1: R
-    pxor        xmm4, xmm3			; V_2 = V_1·B_1: T = A + C1
-    pxor        xmm5, xmm3			; V_2 = V_1·B_1: U = A + C2
-    pclmulqdq   xmm3, xmm3, 0x10		; V_2 = V_1·B_1: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_2 = V_1·B_1: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; V_2 = V_1·B_1: U0·U1
-    pxor        xmm4, xmm3			; V_2 = V_1·B_1: LO += S
-    pxor        xmm5, xmm3			; V_2 = V_1·B_1: HI += S
-    pxor        xmm5, xmm2			; V_2 = V_1·B_1: HI minus the key terms
+    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; B_1: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; B_1: + HI
+    pxor        xmm2, xmm0                          ; B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 16], xmm4                    ; B_1: C1
+    movdqu      [rdi + 48], xmm5                    ; B_1: C2
+    movdqu      [rdi + 80], xmm2                    ; B_1: R
+    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: T = A + C1
+    pxor        xmm5, xmm3                          ; V_2 = V_1·B_1: U = A + C2
+    pclmulqdq   xmm3, xmm3, 0x10                    ; V_2 = V_1·B_1: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_2 = V_1·B_1: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_2 = V_1·B_1: U0·U1
+    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: LO += S
+    pxor        xmm5, xmm3                          ; V_2 = V_1·B_1: HI += S
+    pxor        xmm5, xmm2                          ; V_2 = V_1·B_1: HI minus the key terms
     movdqa      xmm3, xmm4
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm0, xmm5			; V_2 = V_1·B_1: + HI
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm0, xmm5                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: fold B
     movdqa      xmm0, xmm3
-    punpcklqdq  xmm0, xmm1			; V_2 = V_1·B_1: C1
-    punpckhqdq  xmm3, xmm1			; V_2 = V_1·B_1: C2
+    punpcklqdq  xmm0, xmm1                          ; V_2 = V_1·B_1: C1
+    punpckhqdq  xmm3, xmm1                          ; V_2 = V_1·B_1: C2
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm0, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm3, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm4, xmm3, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_2 = V_1·B_1: + HI
-    pxor        xmm5, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi], xmm0			; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 32], xmm3		; V_2 = V_1·B_1: C2
-    pxor        xmm5, xmm2			; V_2 = V_1·B_1: R_i
-    movdqa      xmm2, xmm5			; V_2 = V_1·B_1
-    movdqu      [rdi + 64], xmm2		; V_2 = V_1·B_1: R
-    ret						; V_2 = V_1·B_1
+    pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm5, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqu      [rdi], xmm0                         ; V_2 = V_1·B_1: C1
+    movdqu      [rdi + 32], xmm3                    ; V_2 = V_1·B_1: C2
+    pxor        xmm5, xmm2                          ; V_2 = V_1·B_1: R_i
+    movdqa      xmm2, xmm5                          ; V_2 = V_1·B_1
+    movdqu      [rdi + 64], xmm2                    ; V_2 = V_1·B_1: R
+    ret                                             ; V_2 = V_1·B_1
 .end:
 
 ; void ghash_sse_winograd_clmul1_x2_mul(const void *table, uint8_t x[16])
@@ -128,27 +128,27 @@ global ghash_sse_winograd_clmul1_x2_mul:function (ghash_sse_winograd_clmul1_x2_m
 align 32
 ghash_sse_winograd_clmul1_x2_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; X
+    movdqu      xmm0, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X
 .block:
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 16]		; T = A + C1
+    pxor        xmm1, [rdi + 16]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 48]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 80]		; HI minus the key terms
+    pxor        xmm2, [rdi + 48]                    ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 80]                    ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -160,70 +160,70 @@ global ghash_sse_winograd_clmul1_x2_update:function (ghash_sse_winograd_clmul1_x
 align 32
 ghash_sse_winograd_clmul1_x2_update:
     endbr64
-    movdqu      xmm9, [rsi]			; X, bytes as in memory
-    pshufb      xmm9, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; X
+    movdqu      xmm9, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm9, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm0, [rdx]			; C, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; C
-    pxor        xmm0, xmm9			; A = X + C
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; C
+    pxor        xmm0, xmm9                          ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 16]		; T = A + C1
+    pxor        xmm1, [rdi + 16]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 48]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 80]		; HI minus the key terms
+    pxor        xmm2, [rdi + 48]                    ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 80]                    ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x2_byte_swap]  ; byte_swap
     cmp         rcx, 0x20
     jb          .tail
 .groups:
-    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q]	; fold_q
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x2_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    movdqu      xmm5, [rdx + 16]		; C2·H^1: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C2·H^1: C
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^1: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^1: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 16]		; C2·H^1: T = A + C1
+    pxor        xmm6, [rdi + 16]                    ; C2·H^1: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 48]		; C2·H^1: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^1: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C2·H^1: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C2·H^1: U0·U1
-    movdqu      xmm2, [rdx]			; C1·H^2: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^2: C
-    pxor        xmm2, xmm9			; C1·H^2: A = X + C
+    pxor        xmm7, [rdi + 48]                    ; C2·H^1: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^1: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^1: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C2·H^1: U0·U1
+    movdqu      xmm2, [rdx]                         ; C1·H^2: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^2: C
+    pxor        xmm2, xmm9                          ; C1·H^2: A = X + C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C1·H^2: T = A + C1
+    pxor        xmm3, [rdi]                         ; C1·H^2: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 32]		; C1·H^2: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^2: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C1·H^2: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C1·H^2: U0·U1
-    pxor        xmm5, xmm2			; C1·H^2: S += it
-    pxor        xmm6, xmm3			; C1·H^2: LO += it
-    pxor        xmm7, xmm4			; C1·H^2: HI += it
-    pxor        xmm6, xmm5			; reduce: LO += S
-    pxor        xmm7, xmm5			; reduce: HI += S
-    pxor        xmm7, [rdi + 64]		; reduce: HI minus the key terms
+    pxor        xmm4, [rdi + 32]                    ; C1·H^2: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^2: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^2: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^2: U0·U1
+    pxor        xmm5, xmm2                          ; C1·H^2: S += it
+    pxor        xmm6, xmm3                          ; C1·H^2: LO += it
+    pxor        xmm7, xmm4                          ; C1·H^2: HI += it
+    pxor        xmm6, xmm5                          ; reduce: LO += S
+    pxor        xmm7, xmm5                          ; reduce: HI += S
+    pxor        xmm7, [rdi + 64]                    ; reduce: HI minus the key terms
     movdqa      xmm9, xmm6
-    pclmulqdq   xmm9, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm6, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm7			; reduce: + HI
-    pxor        xmm9, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x20			; next group
+    pclmulqdq   xmm9, xmm1, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm7                          ; reduce: + HI
+    pxor        xmm9, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x20                           ; next group
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jae         .group
@@ -234,123 +234,123 @@ ghash_sse_winograd_clmul1_x2_update:
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 32]
-    sub         rdi, rax			; H^m
-    movdqu      xmm1, [rdi + 64]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm1, [rdi + 64]                    ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm6, xmm6
     pxor        xmm7, xmm7
     pxor        xmm8, xmm8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    movdqu      xmm6, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C·H^m: C
-    pxor        xmm6, xmm9			; C·H^m: A = X + C
+    movdqu      xmm6, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C·H^m: C
+    pxor        xmm6, xmm9                          ; C·H^m: A = X + C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi]			; C·H^m: T = A + C1
+    pxor        xmm7, [rdi]                         ; C·H^m: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 32]		; C·H^m: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C·H^m: U0·U1
-    pxor        xmm9, xmm9			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm8, [rdi + 32]                    ; C·H^m: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm9, xmm9                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C·H^i: T = A + C1
+    pxor        xmm3, [rdi]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 32]		; C·H^i: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H^i: U0·U1
-    pxor        xmm6, xmm2			; C·H^i: S += it
-    pxor        xmm7, xmm3			; C·H^i: LO += it
-    pxor        xmm8, xmm4			; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm4, [rdi + 32]                    ; C·H^i: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm6, xmm2                          ; C·H^i: S += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm8, xmm4                          ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
 .after_block:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00	; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
     pxor        xmm5, xmm5
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under8:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm3, rax
     shl         r8, 0x03
     movq        xmm2, r8
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm4, rax
     shl         rcx, 0x03
     movq        xmm2, rcx
-    psllq       xmm4, xmm2			; into place
+    psllq       xmm4, xmm2                          ; into place
     por         xmm5, xmm3
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm9			; C·H: A = X + C; X counts once
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm9                          ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm5
-    pxor        xmm2, [rdi]			; C·H: T = A + C1
+    pxor        xmm2, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm5
-    pxor        xmm3, [rdi + 32]		; C·H: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H: U0·U1
-    pxor        xmm6, xmm5			; C·H: S += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm8, xmm3			; C·H: HI += it
+    pxor        xmm3, [rdi + 32]                    ; C·H: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
+    pxor        xmm6, xmm5                          ; C·H: S += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm8, xmm3                          ; C·H: HI += it
 .reduce:
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, xmm1			; reduce: HI minus the key terms
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, xmm1                          ; reduce: HI minus the key terms
     movdqa      xmm9, xmm7
-    pclmulqdq   xmm9, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm8			; reduce: + HI
-    pxor        xmm9, xmm1			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm9, [rel ghash_sse_winograd_clmul1_x2_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; reduce: + HI
+    pxor        xmm9, xmm1                          ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm9, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm9			; X
+    pshufb      xmm9, xmm0                          ; X, bytes as in memory
+    movdqu      [rsi], xmm9                         ; X
 .done:
     ret
 .end:

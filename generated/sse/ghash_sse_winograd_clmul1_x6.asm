@@ -52,216 +52,216 @@ global ghash_sse_winograd_clmul1_x6_init:function (ghash_sse_winograd_clmul1_x6_
 align 32
 ghash_sse_winograd_clmul1_x6_init:
     endbr64
-    movdqu      xmm10, [rsi]			; H, bytes as in memory
-    pshufb      xmm10, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; H
+    movdqu      xmm10, [rsi]                        ; H, bytes as in memory
+    pshufb      xmm10, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; H
     pshufd      xmm0, xmm10, 0xff
-    psrad       xmm0, 0x1f			; B_1: 128 copies of bit 127, the coefficient 1 of H
-    pand        xmm0, [rel ghash_sse_winograd_clmul1_x6_fold_q]	; B_1: x^-1 if it is set
+    psrad       xmm0, 0x1f                          ; B_1: 128 copies of bit 127, the coefficient 1 of H
+    pand        xmm0, [rel ghash_sse_winograd_clmul1_x6_fold_q]  ; B_1: x^-1 if it is set
     movdqa      xmm1, xmm10
-    psrlq       xmm1, 0x3f			; B_1: bits that cross
-    pslldq      xmm1, 0x08			; B_1: from the low to the high half
-    psllq       xmm10, 0x01			; B_1: H << 1
-    pxor        xmm10, xmm1			; B_1: as 128 bits
-    pxor        xmm10, xmm0			; B_1: B = H·x^-1 mod P
+    psrlq       xmm1, 0x3f                          ; B_1: bits that cross
+    pslldq      xmm1, 0x08                          ; B_1: from the low to the high half
+    psllq       xmm10, 0x01                         ; B_1: H << 1
+    pxor        xmm10, xmm1                         ; B_1: as 128 bits
+    pxor        xmm10, xmm0                         ; B_1: B = H·x^-1 mod P
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; B_1: B0·Q'
-    pshufd      xmm0, xmm10, 0x4e		; B_1: (B1, B0)
-    pxor        xmm1, xmm0			; B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; B_1: B0·Q'
+    pshufd      xmm0, xmm10, 0x4e                   ; B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; B_1: fold B
     movdqa      xmm4, xmm10
-    punpcklqdq  xmm4, xmm1			; B_1: C1
+    punpcklqdq  xmm4, xmm1                          ; B_1: C1
     movdqa      xmm5, xmm10
-    punpckhqdq  xmm5, xmm1			; B_1: C2
+    punpckhqdq  xmm5, xmm1                          ; B_1: C2
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm4, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm0, xmm4, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm1, xmm5, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; B_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm0, xmm1			; B_1: + HI
-    pxor        xmm2, xmm0			; B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm4		; B_1: C1
-    movdqu      [rdi + 176], xmm5		; B_1: C2
-    movdqa      xmm8, xmm2			; B_1: R
-    movdqu      [rdi + 272], xmm8		; B_1: R
+    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; B_1: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; B_1: + HI
+    pxor        xmm2, xmm0                          ; B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm4                    ; B_1: C1
+    movdqu      [rdi + 176], xmm5                   ; B_1: C2
+    movdqa      xmm8, xmm2                          ; B_1: R
+    movdqu      [rdi + 272], xmm8                   ; B_1: R
     movdqa      xmm1, xmm10
-    pxor        xmm1, xmm4			; V_2 = V_1·B_1: T = A + C1
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: T = A + C1
     movdqa      xmm3, xmm10
-    pxor        xmm3, xmm5			; V_2 = V_1·B_1: U = A + C2
+    pxor        xmm3, xmm5                          ; V_2 = V_1·B_1: U = A + C2
     movdqa      xmm0, xmm10
-    pclmulqdq   xmm0, xmm10, 0x10		; V_2 = V_1·B_1: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; V_2 = V_1·B_1: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; V_2 = V_1·B_1: U0·U1
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: LO += S
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: HI += S
-    pxor        xmm3, xmm2			; V_2 = V_1·B_1: HI minus the key terms
+    pclmulqdq   xmm0, xmm10, 0x10                   ; V_2 = V_1·B_1: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_2 = V_1·B_1: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; V_2 = V_1·B_1: U0·U1
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: LO += S
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: HI += S
+    pxor        xmm3, xmm2                          ; V_2 = V_1·B_1: HI minus the key terms
     movdqa      xmm11, xmm1
-    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm0, xmm3			; V_2 = V_1·B_1: + HI
-    pxor        xmm11, xmm0			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm0, xmm3                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm11, xmm0                         ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm0, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm1, xmm0			; V_2 = V_1·B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm0, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; V_2 = V_1·B_1: fold B
     movdqa      xmm6, xmm11
-    punpcklqdq  xmm6, xmm1			; V_2 = V_1·B_1: C1
+    punpcklqdq  xmm6, xmm1                          ; V_2 = V_1·B_1: C1
     movdqa      xmm7, xmm11
-    punpckhqdq  xmm7, xmm1			; V_2 = V_1·B_1: C2
+    punpckhqdq  xmm7, xmm1                          ; V_2 = V_1·B_1: C2
     movdqa      xmm0, xmm6
-    pclmulqdq   xmm0, xmm6, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm0, xmm6, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm1, xmm7, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
     movdqa      xmm3, xmm0
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm0, xmm1			; V_2 = V_1·B_1: + HI
-    pxor        xmm3, xmm0			; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm6		; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 160], xmm7		; V_2 = V_1·B_1: C2
-    pxor        xmm8, xmm3			; V_2 = V_1·B_1: R_i
-    movdqu      [rdi + 256], xmm8		; V_2 = V_1·B_1: R
-    pxor        xmm4, xmm11			; V_3 = V_2·B_1: T = A + C1
-    pxor        xmm5, xmm11			; V_3 = V_2·B_1: U = A + C2
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm3, xmm0                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm6                    ; V_2 = V_1·B_1: C1
+    movdqu      [rdi + 160], xmm7                   ; V_2 = V_1·B_1: C2
+    pxor        xmm8, xmm3                          ; V_2 = V_1·B_1: R_i
+    movdqu      [rdi + 256], xmm8                   ; V_2 = V_1·B_1: R
+    pxor        xmm4, xmm11                         ; V_3 = V_2·B_1: T = A + C1
+    pxor        xmm5, xmm11                         ; V_3 = V_2·B_1: U = A + C2
     movdqa      xmm0, xmm11
-    pclmulqdq   xmm0, xmm11, 0x10		; V_3 = V_2·B_1: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_3 = V_2·B_1: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; V_3 = V_2·B_1: U0·U1
-    pxor        xmm4, xmm0			; V_3 = V_2·B_1: LO += S
-    pxor        xmm5, xmm0			; V_3 = V_2·B_1: HI += S
-    pxor        xmm5, xmm2			; V_3 = V_2·B_1: HI minus the key terms
+    pclmulqdq   xmm0, xmm11, 0x10                   ; V_3 = V_2·B_1: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_3 = V_2·B_1: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_3 = V_2·B_1: U0·U1
+    pxor        xmm4, xmm0                          ; V_3 = V_2·B_1: LO += S
+    pxor        xmm5, xmm0                          ; V_3 = V_2·B_1: HI += S
+    pxor        xmm5, xmm2                          ; V_3 = V_2·B_1: HI minus the key terms
     movdqa      xmm9, xmm4
-    pclmulqdq   xmm9, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm0, xmm5			; V_3 = V_2·B_1: + HI
-    pxor        xmm9, xmm0			; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm9, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm0, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm9, xmm0                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm0, xmm9, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm1, xmm0			; V_3 = V_2·B_1: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: B0·Q'
+    pshufd      xmm0, xmm9, 0x4e                    ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm1, xmm0                          ; V_3 = V_2·B_1: fold B
     movdqa      xmm0, xmm9
-    punpcklqdq  xmm0, xmm1			; V_3 = V_2·B_1: C1
+    punpcklqdq  xmm0, xmm1                          ; V_3 = V_2·B_1: C1
     movdqa      xmm2, xmm9
-    punpckhqdq  xmm2, xmm1			; V_3 = V_2·B_1: C2
+    punpckhqdq  xmm2, xmm1                          ; V_3 = V_2·B_1: C2
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm0, 0x10                    ; V_3 = V_2·B_1: C1[0]·C1[1]
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
     movdqa      xmm5, xmm1
-    pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_3 = V_2·B_1: + HI
-    pxor        xmm5, xmm1			; V_3 = V_2·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 48], xmm0		; V_3 = V_2·B_1: C1
-    movdqu      [rdi + 144], xmm2		; V_3 = V_2·B_1: C2
-    pxor        xmm5, xmm8			; V_3 = V_2·B_1: R_i
-    movdqa      xmm8, xmm5			; V_3 = V_2·B_1
-    movdqu      [rdi + 240], xmm8		; V_3 = V_2·B_1: R
-    pxor        xmm6, xmm11			; V_4 = V_2·B_2: T = A + C1
-    pxor        xmm7, xmm11			; V_4 = V_2·B_2: U = A + C2
+    pclmulqdq   xmm5, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm5, xmm1                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 48], xmm0                    ; V_3 = V_2·B_1: C1
+    movdqu      [rdi + 144], xmm2                   ; V_3 = V_2·B_1: C2
+    pxor        xmm5, xmm8                          ; V_3 = V_2·B_1: R_i
+    movdqa      xmm8, xmm5                          ; V_3 = V_2·B_1
+    movdqu      [rdi + 240], xmm8                   ; V_3 = V_2·B_1: R
+    pxor        xmm6, xmm11                         ; V_4 = V_2·B_2: T = A + C1
+    pxor        xmm7, xmm11                         ; V_4 = V_2·B_2: U = A + C2
     movdqa      xmm0, xmm11
-    pclmulqdq   xmm0, xmm11, 0x10		; V_4 = V_2·B_2: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; V_4 = V_2·B_2: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; V_4 = V_2·B_2: U0·U1
-    pxor        xmm6, xmm0			; V_4 = V_2·B_2: LO += S
-    pxor        xmm7, xmm0			; V_4 = V_2·B_2: HI += S
-    pxor        xmm7, xmm3			; V_4 = V_2·B_2: HI minus the key terms
+    pclmulqdq   xmm0, xmm11, 0x10                   ; V_4 = V_2·B_2: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_4 = V_2·B_2: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; V_4 = V_2·B_2: U0·U1
+    pxor        xmm6, xmm0                          ; V_4 = V_2·B_2: LO += S
+    pxor        xmm7, xmm0                          ; V_4 = V_2·B_2: HI += S
+    pxor        xmm7, xmm3                          ; V_4 = V_2·B_2: HI minus the key terms
     movdqa      xmm3, xmm6
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm0, xmm6, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm0, xmm7			; V_4 = V_2·B_2: + HI
-    pxor        xmm3, xmm0			; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm0, xmm6, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm0, xmm7                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm3, xmm0                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm1, xmm3
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm0, xmm3, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm1, xmm0			; V_4 = V_2·B_2: fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: B0·Q'
+    pshufd      xmm0, xmm3, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm1, xmm0                          ; V_4 = V_2·B_2: fold B
     movdqa      xmm4, xmm3
-    punpcklqdq  xmm4, xmm1			; V_4 = V_2·B_2: C1
+    punpcklqdq  xmm4, xmm1                          ; V_4 = V_2·B_2: C1
     movdqa      xmm5, xmm3
-    punpckhqdq  xmm5, xmm1			; V_4 = V_2·B_2: C2
+    punpckhqdq  xmm5, xmm1                          ; V_4 = V_2·B_2: C2
     movdqa      xmm0, xmm4
-    pclmulqdq   xmm0, xmm4, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
+    pclmulqdq   xmm0, xmm4, 0x10                    ; V_4 = V_2·B_2: C1[0]·C1[1]
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
+    pclmulqdq   xmm1, xmm5, 0x10                    ; V_4 = V_2·B_2: C2[0]·C2[1]
     movdqa      xmm2, xmm0
-    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm0, xmm1			; V_4 = V_2·B_2: + HI
-    pxor        xmm2, xmm0			; V_4 = V_2·B_2: RES = fold(LO) + HI
-    movdqu      [rdi + 32], xmm4		; V_4 = V_2·B_2: C1
-    movdqu      [rdi + 128], xmm5		; V_4 = V_2·B_2: C2
-    pxor        xmm8, xmm2			; V_4 = V_2·B_2: R_i
-    movdqu      [rdi + 224], xmm8		; V_4 = V_2·B_2: R
+    pclmulqdq   xmm2, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm2, xmm0                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    movdqu      [rdi + 32], xmm4                    ; V_4 = V_2·B_2: C1
+    movdqu      [rdi + 128], xmm5                   ; V_4 = V_2·B_2: C2
+    pxor        xmm8, xmm2                          ; V_4 = V_2·B_2: R_i
+    movdqu      [rdi + 224], xmm8                   ; V_4 = V_2·B_2: R
     movdqa      xmm0, xmm10
-    pxor        xmm0, xmm4			; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    pxor        xmm0, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     movdqa      xmm1, xmm10
-    pxor        xmm1, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    pclmulqdq   xmm10, xmm10, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    pclmulqdq   xmm0, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    pclmulqdq   xmm1, xmm1, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    pxor        xmm0, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    pxor        xmm1, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    pxor        xmm1, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    pxor        xmm1, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    pclmulqdq   xmm10, xmm10, 0x10                  ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    pclmulqdq   xmm0, xmm0, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    pxor        xmm0, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    pxor        xmm1, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    pxor        xmm1, xmm2                          ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
     movdqa      xmm10, xmm0
-    pclmulqdq   xmm10, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm0, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm10, xmm0			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
-    pxor        xmm4, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
-    pxor        xmm5, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    pclmulqdq   xmm11, xmm11, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    pclmulqdq   xmm5, xmm5, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    pxor        xmm4, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    pxor        xmm5, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    pxor        xmm5, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    pclmulqdq   xmm10, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm0, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm10, xmm0                         ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pxor        xmm4, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    pxor        xmm5, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    pclmulqdq   xmm11, xmm11, 0x10                  ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    pxor        xmm4, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    pxor        xmm5, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    pxor        xmm5, xmm2                          ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
     movdqa      xmm11, xmm4
-    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm0, xmm4, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm0, xmm5			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm11, xmm0			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm0, xmm4, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm0, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm11, xmm0                         ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+1): B0·Q'
-    pshufd      xmm0, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm1, xmm0			; entries of V_(i+1): fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+1): B0·Q'
+    pshufd      xmm0, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_(i+1): fold B
     movdqa      xmm0, xmm10
-    punpcklqdq  xmm0, xmm1			; entries of V_(i+1): C1
-    punpckhqdq  xmm10, xmm1			; entries of V_(i+1): C2
+    punpcklqdq  xmm0, xmm1                          ; entries of V_(i+1): C1
+    punpckhqdq  xmm10, xmm1                         ; entries of V_(i+1): C2
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10		; entries of V_(i+1): C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_(i+1): C1[0]·C1[1]
     movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, xmm10, 0x10		; entries of V_(i+1): C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm10, 0x10                   ; entries of V_(i+1): C2[0]·C2[1]
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+1): LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    pxor        xmm1, xmm2			; entries of V_(i+1): + HI
-    pxor        xmm3, xmm1			; entries of V_(i+1): RES = fold(LO) + HI
-    movdqu      [rdi + 16], xmm0		; entries of V_(i+1): C1
-    movdqu      [rdi + 112], xmm10		; entries of V_(i+1): C2
-    pxor        xmm3, xmm8			; entries of V_(i+1): R_i
-    movdqa      xmm8, xmm3			; entries of V_(i+1)
-    movdqu      [rdi + 208], xmm8		; entries of V_(i+1): R
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+1): LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    pxor        xmm1, xmm2                          ; entries of V_(i+1): + HI
+    pxor        xmm3, xmm1                          ; entries of V_(i+1): RES = fold(LO) + HI
+    movdqu      [rdi + 16], xmm0                    ; entries of V_(i+1): C1
+    movdqu      [rdi + 112], xmm10                  ; entries of V_(i+1): C2
+    pxor        xmm3, xmm8                          ; entries of V_(i+1): R_i
+    movdqa      xmm8, xmm3                          ; entries of V_(i+1)
+    movdqu      [rdi + 208], xmm8                   ; entries of V_(i+1): R
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+2): B0·Q'
-    pshufd      xmm0, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm1, xmm0			; entries of V_(i+2): fold B
+    pclmulqdq   xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+2): B0·Q'
+    pshufd      xmm0, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    pxor        xmm1, xmm0                          ; entries of V_(i+2): fold B
     movdqa      xmm0, xmm11
-    punpcklqdq  xmm0, xmm1			; entries of V_(i+2): C1
-    punpckhqdq  xmm11, xmm1			; entries of V_(i+2): C2
+    punpcklqdq  xmm0, xmm1                          ; entries of V_(i+2): C1
+    punpckhqdq  xmm11, xmm1                         ; entries of V_(i+2): C2
     movdqa      xmm1, xmm0
-    pclmulqdq   xmm1, xmm0, 0x10		; entries of V_(i+2): C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm0, 0x10                    ; entries of V_(i+2): C1[0]·C1[1]
     movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, xmm11, 0x10		; entries of V_(i+2): C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm11, 0x10                   ; entries of V_(i+2): C2[0]·C2[1]
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; entries of V_(i+2): LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    pxor        xmm1, xmm2			; entries of V_(i+2): + HI
-    pxor        xmm3, xmm1			; entries of V_(i+2): RES = fold(LO) + HI
-    movdqu      [rdi], xmm0			; entries of V_(i+2): C1
-    movdqu      [rdi + 96], xmm11		; entries of V_(i+2): C2
-    pxor        xmm3, xmm8			; entries of V_(i+2): R_i
-    movdqa      xmm8, xmm3			; entries of V_(i+2)
-    movdqu      [rdi + 192], xmm8		; entries of V_(i+2): R
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; entries of V_(i+2): LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    pxor        xmm1, xmm2                          ; entries of V_(i+2): + HI
+    pxor        xmm3, xmm1                          ; entries of V_(i+2): RES = fold(LO) + HI
+    movdqu      [rdi], xmm0                         ; entries of V_(i+2): C1
+    movdqu      [rdi + 96], xmm11                   ; entries of V_(i+2): C2
+    pxor        xmm3, xmm8                          ; entries of V_(i+2): R_i
+    movdqa      xmm8, xmm3                          ; entries of V_(i+2)
+    movdqu      [rdi + 192], xmm8                   ; entries of V_(i+2): R
     ret
 .end:
 
@@ -273,27 +273,27 @@ global ghash_sse_winograd_clmul1_x6_mul:function (ghash_sse_winograd_clmul1_x6_m
 align 32
 ghash_sse_winograd_clmul1_x6_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; X
+    movdqu      xmm0, [rsi]                         ; X, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; X
 .block:
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]		; T = A + C1
+    pxor        xmm1, [rdi + 80]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 272]		; HI minus the key terms
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 272]                   ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -305,130 +305,130 @@ global ghash_sse_winograd_clmul1_x6_update:function (ghash_sse_winograd_clmul1_x
 align 32
 ghash_sse_winograd_clmul1_x6_update:
     endbr64
-    movdqu      xmm11, [rsi]			; X, bytes as in memory
-    pshufb      xmm11, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; X
+    movdqu      xmm11, [rsi]                        ; X, bytes as in memory
+    pshufb      xmm11, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm0, [rdx]			; C, bytes as in memory
-    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; C
-    pxor        xmm0, xmm11			; A = X + C
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pshufb      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; C
+    pxor        xmm0, xmm11                         ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 80]		; T = A + C1
+    pxor        xmm1, [rdi + 80]                    ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 176]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 272]		; HI minus the key terms
+    pxor        xmm2, [rdi + 176]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 272]                   ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
-    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; X, bytes as in memory
-    movdqu      [rsi], xmm3			; X
+    pclmulqdq   xmm3, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
+    pshufb      xmm3, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; X, bytes as in memory
+    movdqu      [rsi], xmm3                         ; X
     ret
 .more:
-    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]	; byte_swap
+    movdqa      xmm0, [rel ghash_sse_winograd_clmul1_x6_byte_swap]  ; byte_swap
     cmp         rcx, 0x60
     jb          .tail
 .groups:
-    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q]	; fold_q
+    movdqa      xmm1, [rel ghash_sse_winograd_clmul1_x6_fold_q]  ; fold_q
 .group:
-    movdqu      xmm8, [rdx + 32]		; C3·H^4: C, bytes as in memory
-    pshufb      xmm8, xmm0			; C3·H^4: C
+    movdqu      xmm8, [rdx + 32]                    ; C3·H^4: C, bytes as in memory
+    pshufb      xmm8, xmm0                          ; C3·H^4: C
     movdqa      xmm9, xmm8
-    pxor        xmm9, [rdi + 32]		; C3·H^4: T = A + C1
+    pxor        xmm9, [rdi + 32]                    ; C3·H^4: T = A + C1
     movdqa      xmm10, xmm8
-    pxor        xmm10, [rdi + 128]		; C3·H^4: U = A + C2
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^4: A0·A1
-    pclmulqdq   xmm9, xmm9, 0x10		; C3·H^4: T0·T1
-    pclmulqdq   xmm10, xmm10, 0x10		; C3·H^4: U0·U1
-    movdqu      xmm2, [rdx + 48]		; C4·H^3: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C4·H^3: C
+    pxor        xmm10, [rdi + 128]                  ; C3·H^4: U = A + C2
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^4: A0·A1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^4: T0·T1
+    pclmulqdq   xmm10, xmm10, 0x10                  ; C3·H^4: U0·U1
+    movdqu      xmm2, [rdx + 48]                    ; C4·H^3: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C4·H^3: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 48]		; C4·H^3: T = A + C1
+    pxor        xmm3, [rdi + 48]                    ; C4·H^3: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 144]		; C4·H^3: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^3: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C4·H^3: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C4·H^3: U0·U1
-    movdqu      xmm5, [rdx + 64]		; C5·H^2: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C5·H^2: C
+    pxor        xmm4, [rdi + 144]                   ; C4·H^3: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^3: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^3: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C4·H^3: U0·U1
+    movdqu      xmm5, [rdx + 64]                    ; C5·H^2: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C5·H^2: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 64]		; C5·H^2: T = A + C1
+    pxor        xmm6, [rdi + 64]                    ; C5·H^2: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 160]		; C5·H^2: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^2: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C5·H^2: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C5·H^2: U0·U1
-    pxor        xmm8, xmm2			; C5·H^2: S += it
-    pxor        xmm9, xmm3			; C5·H^2: LO += it
-    pxor        xmm10, xmm4			; C5·H^2: HI += it
-    movdqu      xmm2, [rdx + 80]		; C6·H^1: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C6·H^1: C
+    pxor        xmm7, [rdi + 160]                   ; C5·H^2: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^2: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^2: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C5·H^2: U0·U1
+    pxor        xmm8, xmm2                          ; C5·H^2: S += it
+    pxor        xmm9, xmm3                          ; C5·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^2: HI += it
+    movdqu      xmm2, [rdx + 80]                    ; C6·H^1: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C6·H^1: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 80]		; C6·H^1: T = A + C1
+    pxor        xmm3, [rdi + 80]                    ; C6·H^1: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 176]		; C6·H^1: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^1: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C6·H^1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C6·H^1: U0·U1
-    pxor        xmm8, xmm5			; C6·H^1: S += it
-    pxor        xmm9, xmm6			; C6·H^1: LO += it
-    pxor        xmm10, xmm7			; C6·H^1: HI += it
-    movdqu      xmm5, [rdx + 16]		; C2·H^5: C, bytes as in memory
-    pshufb      xmm5, xmm0			; C2·H^5: C
+    pxor        xmm4, [rdi + 176]                   ; C6·H^1: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^1: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C6·H^1: U0·U1
+    pxor        xmm8, xmm5                          ; C6·H^1: S += it
+    pxor        xmm9, xmm6                          ; C6·H^1: LO += it
+    pxor        xmm10, xmm7                         ; C6·H^1: HI += it
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^5: C, bytes as in memory
+    pshufb      xmm5, xmm0                          ; C2·H^5: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 16]		; C2·H^5: T = A + C1
+    pxor        xmm6, [rdi + 16]                    ; C2·H^5: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 112]		; C2·H^5: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^5: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C2·H^5: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C2·H^5: U0·U1
-    pxor        xmm8, xmm2			; C2·H^5: S += it
-    pxor        xmm9, xmm3			; C2·H^5: LO += it
-    pxor        xmm10, xmm4			; C2·H^5: HI += it
-    movdqu      xmm2, [rdx]			; C1·H^6: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C1·H^6: C
-    pxor        xmm2, xmm11			; C1·H^6: A = X + C
+    pxor        xmm7, [rdi + 112]                   ; C2·H^5: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^5: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^5: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C2·H^5: U0·U1
+    pxor        xmm8, xmm2                          ; C2·H^5: S += it
+    pxor        xmm9, xmm3                          ; C2·H^5: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^5: HI += it
+    movdqu      xmm2, [rdx]                         ; C1·H^6: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C1·H^6: C
+    pxor        xmm2, xmm11                         ; C1·H^6: A = X + C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C1·H^6: T = A + C1
+    pxor        xmm3, [rdi]                         ; C1·H^6: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 96]		; C1·H^6: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^6: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C1·H^6: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C1·H^6: U0·U1
-    pxor        xmm8, xmm5			; C1·H^6: S += it
-    pxor        xmm9, xmm6			; C1·H^6: LO += it
-    pxor        xmm10, xmm7			; C1·H^6: HI += it
-    pxor        xmm8, xmm2			; C1·H^6: S += it
-    pxor        xmm9, xmm3			; C1·H^6: LO += it
-    pxor        xmm10, xmm4			; C1·H^6: HI += it
-    pxor        xmm9, xmm8			; reduce: LO += S
-    pxor        xmm10, xmm8			; reduce: HI += S
-    pxor        xmm10, [rdi + 192]		; reduce: HI minus the key terms
+    pxor        xmm4, [rdi + 96]                    ; C1·H^6: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^6: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^6: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C1·H^6: U0·U1
+    pxor        xmm8, xmm5                          ; C1·H^6: S += it
+    pxor        xmm9, xmm6                          ; C1·H^6: LO += it
+    pxor        xmm10, xmm7                         ; C1·H^6: HI += it
+    pxor        xmm8, xmm2                          ; C1·H^6: S += it
+    pxor        xmm9, xmm3                          ; C1·H^6: LO += it
+    pxor        xmm10, xmm4                         ; C1·H^6: HI += it
+    pxor        xmm9, xmm8                          ; reduce: LO += S
+    pxor        xmm10, xmm8                         ; reduce: HI += S
+    pxor        xmm10, [rdi + 192]                  ; reduce: HI minus the key terms
     movdqa      xmm11, xmm9
-    pclmulqdq   xmm11, xmm1, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm9, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm10			; reduce: + HI
-    pxor        xmm11, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x60			; next group
+    pclmulqdq   xmm11, xmm1, 0x10                   ; reduce: LO0·Q'
+    pshufd      xmm2, xmm9, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm10                         ; reduce: + HI
+    pxor        xmm11, xmm2                         ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x60                           ; next group
     sub         rcx, 0x60
     cmp         rcx, 0x60
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 96]
-    sub         rdi, rax			; H^m
-    movdqu      xmm1, [rdi + 192]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm1, [rdi + 192]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm6, xmm6
@@ -436,38 +436,38 @@ ghash_sse_winograd_clmul1_x6_update:
     pxor        xmm8, xmm8
     jmp         .rest
 .first:
-    movdqu      xmm6, [rdx]			; C·H^m: C, bytes as in memory
-    pshufb      xmm6, xmm0			; C·H^m: C
-    pxor        xmm6, xmm11			; C·H^m: A = X + C
+    movdqu      xmm6, [rdx]                         ; C·H^m: C, bytes as in memory
+    pshufb      xmm6, xmm0                          ; C·H^m: C
+    pxor        xmm6, xmm11                         ; C·H^m: A = X + C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi]			; C·H^m: T = A + C1
+    pxor        xmm7, [rdi]                         ; C·H^m: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 96]		; C·H^m: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C·H^m: U0·U1
-    pxor        xmm11, xmm11			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm8, [rdi + 96]                    ; C·H^m: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm11, xmm11                        ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x66, 0x90			; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]			; C·H^i: C, bytes as in memory
-    pshufb      xmm2, xmm0			; C·H^i: C
+    movdqu      xmm2, [rdx]                         ; C·H^i: C, bytes as in memory
+    pshufb      xmm2, xmm0                          ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C·H^i: T = A + C1
+    pxor        xmm3, [rdi]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 96]		; C·H^i: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H^i: U0·U1
-    pxor        xmm6, xmm2			; C·H^i: S += it
-    pxor        xmm7, xmm3			; C·H^i: LO += it
-    pxor        xmm8, xmm4			; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm4, [rdi + 96]                    ; C·H^i: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm6, xmm2                          ; C·H^i: S += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm8, xmm4                          ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -476,73 +476,73 @@ ghash_sse_winograd_clmul1_x6_update:
     je          .reduce
 .rest:
     pxor        xmm5, xmm5
-    db          0x90				; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm3, rax
     shl         r8, 0x03
     movq        xmm2, r8
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm4, rax
     shl         rcx, 0x03
     movq        xmm2, rcx
-    psllq       xmm4, xmm2			; into place
+    psllq       xmm4, xmm2                          ; into place
     por         xmm5, xmm3
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .padded:
-    pshufb      xmm5, xmm0			; C_last
-    pxor        xmm5, xmm11			; C·H: A = X + C; X counts once
+    pshufb      xmm5, xmm0                          ; C_last
+    pxor        xmm5, xmm11                         ; C·H: A = X + C; X counts once
     movdqa      xmm2, xmm5
-    pxor        xmm2, [rdi]			; C·H: T = A + C1
+    pxor        xmm2, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm3, xmm5
-    pxor        xmm3, [rdi + 96]		; C·H: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H: U0·U1
-    pxor        xmm6, xmm5			; C·H: S += it
-    pxor        xmm7, xmm2			; C·H: LO += it
-    pxor        xmm8, xmm3			; C·H: HI += it
+    pxor        xmm3, [rdi + 96]                    ; C·H: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H: U0·U1
+    pxor        xmm6, xmm5                          ; C·H: S += it
+    pxor        xmm7, xmm2                          ; C·H: LO += it
+    pxor        xmm8, xmm3                          ; C·H: HI += it
 .reduce:
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, xmm1			; reduce: HI minus the key terms
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, xmm1                          ; reduce: HI minus the key terms
     movdqa      xmm11, xmm7
-    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm1, xmm8			; reduce: + HI
-    pxor        xmm11, xmm1			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm11, [rel ghash_sse_winograd_clmul1_x6_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; reduce: + HI
+    pxor        xmm11, xmm1                         ; reduce: RES = fold(LO) + HI
 .store:
-    pshufb      xmm11, xmm0			; X, bytes as in memory
-    movdqu      [rsi], xmm11			; X
+    pshufb      xmm11, xmm0                         ; X, bytes as in memory
+    movdqu      [rsi], xmm11                        ; X
 .done:
     ret
 .end:

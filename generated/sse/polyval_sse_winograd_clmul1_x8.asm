@@ -49,288 +49,288 @@ global polyval_sse_winograd_clmul1_x8_init:function (polyval_sse_winograd_clmul1
 align 32
 polyval_sse_winograd_clmul1_x8_init:
     endbr64
-    movdqa      xmm0, [rel polyval_sse_winograd_clmul1_x8_fold_q]	; fold_q
-    movdqu      xmm10, [rsi]			; H
+    movdqa      xmm0, [rel polyval_sse_winograd_clmul1_x8_fold_q]  ; fold_q
+    movdqu      xmm10, [rsi]                        ; H
     movdqa      xmm2, xmm10
-    pclmulqdq   xmm2, xmm0, 0x10		; B_1: B0·Q'
-    pshufd      xmm1, xmm10, 0x4e		; B_1: (B1, B0)
-    pxor        xmm2, xmm1			; B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; B_1: B0·Q'
+    pshufd      xmm1, xmm10, 0x4e                   ; B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; B_1: fold B
     movdqa      xmm5, xmm10
-    punpcklqdq  xmm5, xmm2			; B_1: C1
+    punpcklqdq  xmm5, xmm2                          ; B_1: C1
     movdqa      xmm6, xmm10
-    punpckhqdq  xmm6, xmm2			; B_1: C2
+    punpckhqdq  xmm6, xmm2                          ; B_1: C2
     movdqa      xmm1, xmm5
-    pclmulqdq   xmm1, xmm5, 0x10		; B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm5, 0x10                    ; B_1: C1[0]·C1[1]
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm6, 0x10		; B_1: C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm6, 0x10                    ; B_1: C2[0]·C2[1]
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, xmm0, 0x10		; B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; B_1: (LO1, LO0)
-    pxor        xmm1, xmm2			; B_1: + HI
-    pxor        xmm3, xmm1			; B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm5		; B_1: C1
-    movdqu      [rdi + 240], xmm6		; B_1: C2
-    movdqa      xmm9, xmm3			; B_1: R
-    movdqu      [rdi + 368], xmm9		; B_1: R
+    pclmulqdq   xmm3, xmm0, 0x10                    ; B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; B_1: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; B_1: + HI
+    pxor        xmm3, xmm1                          ; B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm5                   ; B_1: C1
+    movdqu      [rdi + 240], xmm6                   ; B_1: C2
+    movdqa      xmm9, xmm3                          ; B_1: R
+    movdqu      [rdi + 368], xmm9                   ; B_1: R
     movdqa      xmm2, xmm10
-    pxor        xmm2, xmm5			; V_2 = V_1·B_1: T = A + C1
+    pxor        xmm2, xmm5                          ; V_2 = V_1·B_1: T = A + C1
     movdqa      xmm4, xmm10
-    pxor        xmm4, xmm6			; V_2 = V_1·B_1: U = A + C2
+    pxor        xmm4, xmm6                          ; V_2 = V_1·B_1: U = A + C2
     movdqa      xmm1, xmm10
-    pclmulqdq   xmm1, xmm10, 0x10		; V_2 = V_1·B_1: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_2 = V_1·B_1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_2 = V_1·B_1: U0·U1
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: LO += S
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: HI += S
-    pxor        xmm4, xmm3			; V_2 = V_1·B_1: HI minus the key terms
+    pclmulqdq   xmm1, xmm10, 0x10                   ; V_2 = V_1·B_1: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_2 = V_1·B_1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_2 = V_1·B_1: U0·U1
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: LO += S
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: HI += S
+    pxor        xmm4, xmm3                          ; V_2 = V_1·B_1: HI minus the key terms
     movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm2, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm4			; V_2 = V_1·B_1: + HI
-    pxor        xmm11, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm11, xmm0, 0x10                   ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm2, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm4                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm11, xmm1                         ; V_2 = V_1·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm11
-    pclmulqdq   xmm2, xmm0, 0x10		; V_2 = V_1·B_1: B0·Q'
-    pshufd      xmm1, xmm11, 0x4e		; V_2 = V_1·B_1: (B1, B0)
-    pxor        xmm2, xmm1			; V_2 = V_1·B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_2 = V_1·B_1: B0·Q'
+    pshufd      xmm1, xmm11, 0x4e                   ; V_2 = V_1·B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_2 = V_1·B_1: fold B
     movdqa      xmm7, xmm11
-    punpcklqdq  xmm7, xmm2			; V_2 = V_1·B_1: C1
+    punpcklqdq  xmm7, xmm2                          ; V_2 = V_1·B_1: C1
     movdqa      xmm8, xmm11
-    punpckhqdq  xmm8, xmm2			; V_2 = V_1·B_1: C2
+    punpckhqdq  xmm8, xmm2                          ; V_2 = V_1·B_1: C2
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, xmm7, 0x10		; V_2 = V_1·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm1, xmm7, 0x10                    ; V_2 = V_1·B_1: C1[0]·C1[1]
     movdqa      xmm2, xmm8
-    pclmulqdq   xmm2, xmm8, 0x10		; V_2 = V_1·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm2, xmm8, 0x10                    ; V_2 = V_1·B_1: C2[0]·C2[1]
     movdqa      xmm4, xmm1
-    pclmulqdq   xmm4, xmm0, 0x10		; V_2 = V_1·B_1: LO0·Q'
-    pshufd      xmm1, xmm1, 0x4e		; V_2 = V_1·B_1: (LO1, LO0)
-    pxor        xmm1, xmm2			; V_2 = V_1·B_1: + HI
-    pxor        xmm4, xmm1			; V_2 = V_1·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm7		; V_2 = V_1·B_1: C1
-    movdqu      [rdi + 224], xmm8		; V_2 = V_1·B_1: C2
-    pxor        xmm9, xmm4			; V_2 = V_1·B_1: R_i
-    movdqu      [rdi + 352], xmm9		; V_2 = V_1·B_1: R
-    pxor        xmm5, xmm11			; V_3 = V_2·B_1: T = A + C1
-    pxor        xmm6, xmm11			; V_3 = V_2·B_1: U = A + C2
+    pclmulqdq   xmm4, xmm0, 0x10                    ; V_2 = V_1·B_1: LO0·Q'
+    pshufd      xmm1, xmm1, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
+    pxor        xmm1, xmm2                          ; V_2 = V_1·B_1: + HI
+    pxor        xmm4, xmm1                          ; V_2 = V_1·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 96], xmm7                    ; V_2 = V_1·B_1: C1
+    movdqu      [rdi + 224], xmm8                   ; V_2 = V_1·B_1: C2
+    pxor        xmm9, xmm4                          ; V_2 = V_1·B_1: R_i
+    movdqu      [rdi + 352], xmm9                   ; V_2 = V_1·B_1: R
+    pxor        xmm5, xmm11                         ; V_3 = V_2·B_1: T = A + C1
+    pxor        xmm6, xmm11                         ; V_3 = V_2·B_1: U = A + C2
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10		; V_3 = V_2·B_1: A0·A1
-    pclmulqdq   xmm5, xmm5, 0x10		; V_3 = V_2·B_1: T0·T1
-    pclmulqdq   xmm6, xmm6, 0x10		; V_3 = V_2·B_1: U0·U1
-    pxor        xmm5, xmm1			; V_3 = V_2·B_1: LO += S
-    pxor        xmm6, xmm1			; V_3 = V_2·B_1: HI += S
-    pxor        xmm6, xmm3			; V_3 = V_2·B_1: HI minus the key terms
+    pclmulqdq   xmm1, xmm11, 0x10                   ; V_3 = V_2·B_1: A0·A1
+    pclmulqdq   xmm5, xmm5, 0x10                    ; V_3 = V_2·B_1: T0·T1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_3 = V_2·B_1: U0·U1
+    pxor        xmm5, xmm1                          ; V_3 = V_2·B_1: LO += S
+    pxor        xmm6, xmm1                          ; V_3 = V_2·B_1: HI += S
+    pxor        xmm6, xmm3                          ; V_3 = V_2·B_1: HI minus the key terms
     movdqa      xmm12, xmm5
-    pclmulqdq   xmm12, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm1, xmm5, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm1, xmm6			; V_3 = V_2·B_1: + HI
-    pxor        xmm12, xmm1			; V_3 = V_2·B_1: RES = fold(LO) + HI
+    pclmulqdq   xmm12, xmm0, 0x10                   ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm1, xmm5, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm1, xmm6                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm12, xmm1                         ; V_3 = V_2·B_1: RES = fold(LO) + HI
     movdqa      xmm2, xmm12
-    pclmulqdq   xmm2, xmm0, 0x10		; V_3 = V_2·B_1: B0·Q'
-    pshufd      xmm1, xmm12, 0x4e		; V_3 = V_2·B_1: (B1, B0)
-    pxor        xmm2, xmm1			; V_3 = V_2·B_1: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_3 = V_2·B_1: B0·Q'
+    pshufd      xmm1, xmm12, 0x4e                   ; V_3 = V_2·B_1: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_3 = V_2·B_1: fold B
     movdqa      xmm1, xmm12
-    punpcklqdq  xmm1, xmm2			; V_3 = V_2·B_1: C1
+    punpcklqdq  xmm1, xmm2                          ; V_3 = V_2·B_1: C1
     movdqa      xmm3, xmm12
-    punpckhqdq  xmm3, xmm2			; V_3 = V_2·B_1: C2
+    punpckhqdq  xmm3, xmm2                          ; V_3 = V_2·B_1: C2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; V_3 = V_2·B_1: C1[0]·C1[1]
+    pclmulqdq   xmm2, xmm1, 0x10                    ; V_3 = V_2·B_1: C1[0]·C1[1]
     movdqa      xmm5, xmm3
-    pclmulqdq   xmm5, xmm3, 0x10		; V_3 = V_2·B_1: C2[0]·C2[1]
+    pclmulqdq   xmm5, xmm3, 0x10                    ; V_3 = V_2·B_1: C2[0]·C2[1]
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10		; V_3 = V_2·B_1: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_3 = V_2·B_1: (LO1, LO0)
-    pxor        xmm2, xmm5			; V_3 = V_2·B_1: + HI
-    pxor        xmm6, xmm2			; V_3 = V_2·B_1: RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm1		; V_3 = V_2·B_1: C1
-    movdqu      [rdi + 208], xmm3		; V_3 = V_2·B_1: C2
-    pxor        xmm6, xmm9			; V_3 = V_2·B_1: R_i
-    movdqa      xmm9, xmm6			; V_3 = V_2·B_1
-    movdqu      [rdi + 336], xmm9		; V_3 = V_2·B_1: R
-    pxor        xmm7, xmm11			; V_4 = V_2·B_2: T = A + C1
-    pxor        xmm8, xmm11			; V_4 = V_2·B_2: U = A + C2
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_3 = V_2·B_1: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
+    pxor        xmm2, xmm5                          ; V_3 = V_2·B_1: + HI
+    pxor        xmm6, xmm2                          ; V_3 = V_2·B_1: RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm1                    ; V_3 = V_2·B_1: C1
+    movdqu      [rdi + 208], xmm3                   ; V_3 = V_2·B_1: C2
+    pxor        xmm6, xmm9                          ; V_3 = V_2·B_1: R_i
+    movdqa      xmm9, xmm6                          ; V_3 = V_2·B_1
+    movdqu      [rdi + 336], xmm9                   ; V_3 = V_2·B_1: R
+    pxor        xmm7, xmm11                         ; V_4 = V_2·B_2: T = A + C1
+    pxor        xmm8, xmm11                         ; V_4 = V_2·B_2: U = A + C2
     movdqa      xmm1, xmm11
-    pclmulqdq   xmm1, xmm11, 0x10		; V_4 = V_2·B_2: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; V_4 = V_2·B_2: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; V_4 = V_2·B_2: U0·U1
-    pxor        xmm7, xmm1			; V_4 = V_2·B_2: LO += S
-    pxor        xmm8, xmm1			; V_4 = V_2·B_2: HI += S
-    pxor        xmm8, xmm4			; V_4 = V_2·B_2: HI minus the key terms
+    pclmulqdq   xmm1, xmm11, 0x10                   ; V_4 = V_2·B_2: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; V_4 = V_2·B_2: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; V_4 = V_2·B_2: U0·U1
+    pxor        xmm7, xmm1                          ; V_4 = V_2·B_2: LO += S
+    pxor        xmm8, xmm1                          ; V_4 = V_2·B_2: HI += S
+    pxor        xmm8, xmm4                          ; V_4 = V_2·B_2: HI minus the key terms
     movdqa      xmm6, xmm7
-    pclmulqdq   xmm6, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm1, xmm7, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm1, xmm8			; V_4 = V_2·B_2: + HI
-    pxor        xmm6, xmm1			; V_4 = V_2·B_2: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm1, xmm7, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm1, xmm8                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm6, xmm1                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
     movdqa      xmm2, xmm6
-    pclmulqdq   xmm2, xmm0, 0x10		; V_4 = V_2·B_2: B0·Q'
-    pshufd      xmm1, xmm6, 0x4e		; V_4 = V_2·B_2: (B1, B0)
-    pxor        xmm2, xmm1			; V_4 = V_2·B_2: fold B
+    pclmulqdq   xmm2, xmm0, 0x10                    ; V_4 = V_2·B_2: B0·Q'
+    pshufd      xmm1, xmm6, 0x4e                    ; V_4 = V_2·B_2: (B1, B0)
+    pxor        xmm2, xmm1                          ; V_4 = V_2·B_2: fold B
     movdqa      xmm1, xmm6
-    punpcklqdq  xmm1, xmm2			; V_4 = V_2·B_2: C1
+    punpcklqdq  xmm1, xmm2                          ; V_4 = V_2·B_2: C1
     movdqa      xmm3, xmm6
-    punpckhqdq  xmm3, xmm2			; V_4 = V_2·B_2: C2
+    punpckhqdq  xmm3, xmm2                          ; V_4 = V_2·B_2: C2
     movdqa      xmm2, xmm1
-    pclmulqdq   xmm2, xmm1, 0x10		; V_4 = V_2·B_2: C1[0]·C1[1]
+    pclmulqdq   xmm2, xmm1, 0x10                    ; V_4 = V_2·B_2: C1[0]·C1[1]
     movdqa      xmm4, xmm3
-    pclmulqdq   xmm4, xmm3, 0x10		; V_4 = V_2·B_2: C2[0]·C2[1]
+    pclmulqdq   xmm4, xmm3, 0x10                    ; V_4 = V_2·B_2: C2[0]·C2[1]
     movdqa      xmm5, xmm2
-    pclmulqdq   xmm5, xmm0, 0x10		; V_4 = V_2·B_2: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_4 = V_2·B_2: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_4 = V_2·B_2: + HI
-    pxor        xmm5, xmm2			; V_4 = V_2·B_2: RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm1		; V_4 = V_2·B_2: C1
-    movdqu      [rdi + 192], xmm3		; V_4 = V_2·B_2: C2
-    pxor        xmm9, xmm5			; V_4 = V_2·B_2: R_i
-    movdqu      [rdi + 320], xmm9		; V_4 = V_2·B_2: R
-    mov         eax, 0x01			; V_4 = V_2·B_2: rounds of s registers
+    pclmulqdq   xmm5, xmm0, 0x10                    ; V_4 = V_2·B_2: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_4 = V_2·B_2: + HI
+    pxor        xmm5, xmm2                          ; V_4 = V_2·B_2: RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm1                    ; V_4 = V_2·B_2: C1
+    movdqu      [rdi + 192], xmm3                   ; V_4 = V_2·B_2: C2
+    pxor        xmm9, xmm5                          ; V_4 = V_2·B_2: R_i
+    movdqu      [rdi + 320], xmm9                   ; V_4 = V_2·B_2: R
+    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40			; V_4 = V_2·B_2
+    sub         rdi, 0x40                           ; V_4 = V_2·B_2
     movdqa      xmm2, xmm10
-    pxor        xmm2, xmm1			; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm10
-    pxor        xmm4, xmm3			; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
-    pclmulqdq   xmm10, xmm10, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
-    pxor        xmm2, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: LO += S
-    pxor        xmm4, xmm10			; V_(i+1) = V_(i+1-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    pclmulqdq   xmm10, xmm10, 0x10                  ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    pxor        xmm2, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    pxor        xmm4, xmm10                         ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
     movdqa      xmm10, xmm2
-    pclmulqdq   xmm10, xmm0, 0x10		; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+1) = V_(i+1-s)·B_sL: + HI
-    pxor        xmm10, xmm2			; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm10, xmm0, 0x10                   ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    pxor        xmm10, xmm2                         ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm11
-    pxor        xmm2, xmm1			; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm11
-    pxor        xmm4, xmm3			; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
-    pclmulqdq   xmm11, xmm11, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
-    pxor        xmm2, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: LO += S
-    pxor        xmm4, xmm11			; V_(i+2) = V_(i+2-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    pclmulqdq   xmm11, xmm11, 0x10                  ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    pxor        xmm2, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    pxor        xmm4, xmm11                         ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
     movdqa      xmm11, xmm2
-    pclmulqdq   xmm11, xmm0, 0x10		; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+2) = V_(i+2-s)·B_sL: + HI
-    pxor        xmm11, xmm2			; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm11, xmm0, 0x10                   ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    pxor        xmm11, xmm2                         ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm12
-    pxor        xmm2, xmm1			; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+3) = V_(i+3-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm12
-    pxor        xmm4, xmm3			; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
-    pclmulqdq   xmm12, xmm12, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
-    pxor        xmm2, xmm12			; V_(i+3) = V_(i+3-s)·B_sL: LO += S
-    pxor        xmm4, xmm12			; V_(i+3) = V_(i+3-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+3) = V_(i+3-s)·B_sL: U = A + C2
+    pclmulqdq   xmm12, xmm12, 0x10                  ; V_(i+3) = V_(i+3-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+3) = V_(i+3-s)·B_sL: U0·U1
+    pxor        xmm2, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: LO += S
+    pxor        xmm4, xmm12                         ; V_(i+3) = V_(i+3-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+3) = V_(i+3-s)·B_sL: HI minus the key terms
     movdqa      xmm12, xmm2
-    pclmulqdq   xmm12, xmm0, 0x10		; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+3) = V_(i+3-s)·B_sL: + HI
-    pxor        xmm12, xmm2			; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm12, xmm0, 0x10                   ; V_(i+3) = V_(i+3-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+3) = V_(i+3-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+3) = V_(i+3-s)·B_sL: + HI
+    pxor        xmm12, xmm2                         ; V_(i+3) = V_(i+3-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm2, xmm6
-    pxor        xmm2, xmm1			; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
+    pxor        xmm2, xmm1                          ; V_(i+4) = V_(i+4-s)·B_sL: T = A + C1
     movdqa      xmm4, xmm6
-    pxor        xmm4, xmm3			; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
-    pclmulqdq   xmm2, xmm2, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
-    pxor        xmm2, xmm6			; V_(i+4) = V_(i+4-s)·B_sL: LO += S
-    pxor        xmm4, xmm6			; V_(i+4) = V_(i+4-s)·B_sL: HI += S
-    pxor        xmm4, xmm5			; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
+    pxor        xmm4, xmm3                          ; V_(i+4) = V_(i+4-s)·B_sL: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: A0·A1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: U0·U1
+    pxor        xmm2, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: LO += S
+    pxor        xmm4, xmm6                          ; V_(i+4) = V_(i+4-s)·B_sL: HI += S
+    pxor        xmm4, xmm5                          ; V_(i+4) = V_(i+4-s)·B_sL: HI minus the key terms
     movdqa      xmm6, xmm2
-    pclmulqdq   xmm6, xmm0, 0x10		; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
-    pshufd      xmm2, xmm2, 0x4e		; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
-    pxor        xmm2, xmm4			; V_(i+4) = V_(i+4-s)·B_sL: + HI
-    pxor        xmm6, xmm2			; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
+    pclmulqdq   xmm6, xmm0, 0x10                    ; V_(i+4) = V_(i+4-s)·B_sL: LO0·Q'
+    pshufd      xmm2, xmm2, 0x4e                    ; V_(i+4) = V_(i+4-s)·B_sL: (LO1, LO0)
+    pxor        xmm2, xmm4                          ; V_(i+4) = V_(i+4-s)·B_sL: + HI
+    pxor        xmm6, xmm2                          ; V_(i+4) = V_(i+4-s)·B_sL: RES = fold(LO) + HI
     movdqa      xmm4, xmm10
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+1): B0·Q'
-    pshufd      xmm2, xmm10, 0x4e		; entries of V_(i+1): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+1): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+1): B0·Q'
+    pshufd      xmm2, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+1): fold B
     movdqa      xmm2, xmm10
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+1): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+1): C1
     movdqa      xmm7, xmm10
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+1): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+1): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+1): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+1): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+1): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+1): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+1): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+1): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+1): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+1): RES = fold(LO) + HI
-    movdqu      [rdi + 112], xmm2		; entries of V_(i+1): C1
-    movdqu      [rdi + 240], xmm7		; entries of V_(i+1): C2
-    pxor        xmm13, xmm9			; entries of V_(i+1): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+1)
-    movdqu      [rdi + 368], xmm9		; entries of V_(i+1): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+1): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+1): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+1): RES = fold(LO) + HI
+    movdqu      [rdi + 112], xmm2                   ; entries of V_(i+1): C1
+    movdqu      [rdi + 240], xmm7                   ; entries of V_(i+1): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+1): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+1)
+    movdqu      [rdi + 368], xmm9                   ; entries of V_(i+1): R
     movdqa      xmm4, xmm11
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+2): B0·Q'
-    pshufd      xmm2, xmm11, 0x4e		; entries of V_(i+2): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+2): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+2): B0·Q'
+    pshufd      xmm2, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+2): fold B
     movdqa      xmm2, xmm11
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+2): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+2): C1
     movdqa      xmm7, xmm11
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+2): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+2): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+2): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+2): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+2): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+2): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+2): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+2): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+2): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+2): RES = fold(LO) + HI
-    movdqu      [rdi + 96], xmm2		; entries of V_(i+2): C1
-    movdqu      [rdi + 224], xmm7		; entries of V_(i+2): C2
-    pxor        xmm13, xmm9			; entries of V_(i+2): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+2)
-    movdqu      [rdi + 352], xmm9		; entries of V_(i+2): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+2): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+2): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+2): RES = fold(LO) + HI
+    movdqu      [rdi + 96], xmm2                    ; entries of V_(i+2): C1
+    movdqu      [rdi + 224], xmm7                   ; entries of V_(i+2): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+2): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+2)
+    movdqu      [rdi + 352], xmm9                   ; entries of V_(i+2): R
     movdqa      xmm4, xmm12
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+3): B0·Q'
-    pshufd      xmm2, xmm12, 0x4e		; entries of V_(i+3): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+3): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+3): B0·Q'
+    pshufd      xmm2, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+3): fold B
     movdqa      xmm2, xmm12
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+3): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+3): C1
     movdqa      xmm7, xmm12
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+3): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+3): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+3): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+3): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+3): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+3): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+3): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+3): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+3): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+3): RES = fold(LO) + HI
-    movdqu      [rdi + 80], xmm2		; entries of V_(i+3): C1
-    movdqu      [rdi + 208], xmm7		; entries of V_(i+3): C2
-    pxor        xmm13, xmm9			; entries of V_(i+3): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+3)
-    movdqu      [rdi + 336], xmm9		; entries of V_(i+3): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+3): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+3): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+3): RES = fold(LO) + HI
+    movdqu      [rdi + 80], xmm2                    ; entries of V_(i+3): C1
+    movdqu      [rdi + 208], xmm7                   ; entries of V_(i+3): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+3): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+3)
+    movdqu      [rdi + 336], xmm9                   ; entries of V_(i+3): R
     movdqa      xmm4, xmm6
-    pclmulqdq   xmm4, xmm0, 0x10		; entries of V_(i+4): B0·Q'
-    pshufd      xmm2, xmm6, 0x4e		; entries of V_(i+4): (B1, B0)
-    pxor        xmm4, xmm2			; entries of V_(i+4): fold B
+    pclmulqdq   xmm4, xmm0, 0x10                    ; entries of V_(i+4): B0·Q'
+    pshufd      xmm2, xmm6, 0x4e                    ; entries of V_(i+4): (B1, B0)
+    pxor        xmm4, xmm2                          ; entries of V_(i+4): fold B
     movdqa      xmm2, xmm6
-    punpcklqdq  xmm2, xmm4			; entries of V_(i+4): C1
+    punpcklqdq  xmm2, xmm4                          ; entries of V_(i+4): C1
     movdqa      xmm7, xmm6
-    punpckhqdq  xmm7, xmm4			; entries of V_(i+4): C2
+    punpckhqdq  xmm7, xmm4                          ; entries of V_(i+4): C2
     movdqa      xmm4, xmm2
-    pclmulqdq   xmm4, xmm2, 0x10		; entries of V_(i+4): C1[0]·C1[1]
+    pclmulqdq   xmm4, xmm2, 0x10                    ; entries of V_(i+4): C1[0]·C1[1]
     movdqa      xmm8, xmm7
-    pclmulqdq   xmm8, xmm7, 0x10		; entries of V_(i+4): C2[0]·C2[1]
+    pclmulqdq   xmm8, xmm7, 0x10                    ; entries of V_(i+4): C2[0]·C2[1]
     movdqa      xmm13, xmm4
-    pclmulqdq   xmm13, xmm0, 0x10		; entries of V_(i+4): LO0·Q'
-    pshufd      xmm4, xmm4, 0x4e		; entries of V_(i+4): (LO1, LO0)
-    pxor        xmm4, xmm8			; entries of V_(i+4): + HI
-    pxor        xmm13, xmm4			; entries of V_(i+4): RES = fold(LO) + HI
-    movdqu      [rdi + 64], xmm2		; entries of V_(i+4): C1
-    movdqu      [rdi + 192], xmm7		; entries of V_(i+4): C2
-    pxor        xmm13, xmm9			; entries of V_(i+4): R_i
-    movdqa      xmm9, xmm13			; entries of V_(i+4)
-    movdqu      [rdi + 320], xmm9		; entries of V_(i+4): R
+    pclmulqdq   xmm13, xmm0, 0x10                   ; entries of V_(i+4): LO0·Q'
+    pshufd      xmm4, xmm4, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
+    pxor        xmm4, xmm8                          ; entries of V_(i+4): + HI
+    pxor        xmm13, xmm4                         ; entries of V_(i+4): RES = fold(LO) + HI
+    movdqu      [rdi + 64], xmm2                    ; entries of V_(i+4): C1
+    movdqu      [rdi + 192], xmm7                   ; entries of V_(i+4): C2
+    pxor        xmm13, xmm9                         ; entries of V_(i+4): R_i
+    movdqa      xmm9, xmm13                         ; entries of V_(i+4)
+    movdqu      [rdi + 320], xmm9                   ; entries of V_(i+4): R
     sub         rax, 0x01
     cmp         rax, 0x01
     jae         .round
@@ -346,25 +346,25 @@ global polyval_sse_winograd_clmul1_x8_mul:function (polyval_sse_winograd_clmul1_
 align 32
 polyval_sse_winograd_clmul1_x8_mul:
     endbr64
-    movdqu      xmm0, [rsi]			; X
+    movdqu      xmm0, [rsi]                         ; X
 .block:
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]		; T = A + C1
+    pxor        xmm1, [rdi + 112]                   ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 368]		; HI minus the key terms
+    pxor        xmm2, [rdi + 240]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 368]                   ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
+    pclmulqdq   xmm3, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
 .store:
-    movdqu      [rsi], xmm3			; X
+    movdqu      [rsi], xmm3                         ; X
     ret
 .end:
 
@@ -376,142 +376,142 @@ global polyval_sse_winograd_clmul1_x8_update:function (polyval_sse_winograd_clmu
 align 32
 polyval_sse_winograd_clmul1_x8_update:
     endbr64
-    movdqu      xmm1, [rsi]			; X
+    movdqu      xmm1, [rsi]                         ; X
     cmp         rcx, 0x10
     jne         .more
-    movdqu      xmm0, [rdx]			; C, bytes as in memory
-    pxor        xmm0, xmm1			; A = X + C
+    movdqu      xmm0, [rdx]                         ; C, bytes as in memory
+    pxor        xmm0, xmm1                          ; A = X + C
     movdqa      xmm1, xmm0
-    pxor        xmm1, [rdi + 112]		; T = A + C1
+    pxor        xmm1, [rdi + 112]                   ; T = A + C1
     movdqa      xmm2, xmm0
-    pxor        xmm2, [rdi + 240]		; U = A + C2
-    pclmulqdq   xmm0, xmm0, 0x10		; A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; U0·U1
-    pxor        xmm1, xmm0			; LO += S
-    pxor        xmm2, xmm0			; HI += S
-    pxor        xmm2, [rdi + 368]		; HI minus the key terms
+    pxor        xmm2, [rdi + 240]                   ; U = A + C2
+    pclmulqdq   xmm0, xmm0, 0x10                    ; A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; U0·U1
+    pxor        xmm1, xmm0                          ; LO += S
+    pxor        xmm2, xmm0                          ; HI += S
+    pxor        xmm2, [rdi + 368]                   ; HI minus the key terms
     movdqa      xmm3, xmm1
-    pclmulqdq   xmm3, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10	; LO0·Q'
-    pshufd      xmm0, xmm1, 0x4e		; (LO1, LO0)
-    pxor        xmm0, xmm2			; + HI
-    pxor        xmm3, xmm0			; RES = fold(LO) + HI
-    movdqu      [rsi], xmm3			; X
+    pclmulqdq   xmm3, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10  ; LO0·Q'
+    pshufd      xmm0, xmm1, 0x4e                    ; (LO1, LO0)
+    pxor        xmm0, xmm2                          ; + HI
+    pxor        xmm3, xmm0                          ; RES = fold(LO) + HI
+    movdqu      [rsi], xmm3                         ; X
     ret
 .more:
     cmp         rcx, 0x80
     jb          .tail
 .groups:
-    movdqa      xmm0, [rel polyval_sse_winograd_clmul1_x8_fold_q]	; fold_q
+    movdqa      xmm0, [rel polyval_sse_winograd_clmul1_x8_fold_q]  ; fold_q
 .group:
-    movdqu      xmm8, [rdx + 32]		; C3·H^6: C
+    movdqu      xmm8, [rdx + 32]                    ; C3·H^6: C
     movdqa      xmm9, xmm8
-    pxor        xmm9, [rdi + 32]		; C3·H^6: T = A + C1
+    pxor        xmm9, [rdi + 32]                    ; C3·H^6: T = A + C1
     movdqa      xmm10, xmm8
-    pxor        xmm10, [rdi + 160]		; C3·H^6: U = A + C2
-    pclmulqdq   xmm8, xmm8, 0x10		; C3·H^6: A0·A1
-    pclmulqdq   xmm9, xmm9, 0x10		; C3·H^6: T0·T1
-    pclmulqdq   xmm10, xmm10, 0x10		; C3·H^6: U0·U1
-    movdqu      xmm2, [rdx + 48]		; C4·H^5: C
+    pxor        xmm10, [rdi + 160]                  ; C3·H^6: U = A + C2
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C3·H^6: A0·A1
+    pclmulqdq   xmm9, xmm9, 0x10                    ; C3·H^6: T0·T1
+    pclmulqdq   xmm10, xmm10, 0x10                  ; C3·H^6: U0·U1
+    movdqu      xmm2, [rdx + 48]                    ; C4·H^5: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 48]		; C4·H^5: T = A + C1
+    pxor        xmm3, [rdi + 48]                    ; C4·H^5: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 176]		; C4·H^5: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C4·H^5: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C4·H^5: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C4·H^5: U0·U1
-    movdqu      xmm5, [rdx + 64]		; C5·H^4: C
+    pxor        xmm4, [rdi + 176]                   ; C4·H^5: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C4·H^5: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C4·H^5: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C4·H^5: U0·U1
+    movdqu      xmm5, [rdx + 64]                    ; C5·H^4: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 64]		; C5·H^4: T = A + C1
+    pxor        xmm6, [rdi + 64]                    ; C5·H^4: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 192]		; C5·H^4: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C5·H^4: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C5·H^4: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C5·H^4: U0·U1
-    pxor        xmm8, xmm2			; C5·H^4: S += it
-    pxor        xmm9, xmm3			; C5·H^4: LO += it
-    pxor        xmm10, xmm4			; C5·H^4: HI += it
-    movdqu      xmm2, [rdx + 80]		; C6·H^3: C
+    pxor        xmm7, [rdi + 192]                   ; C5·H^4: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C5·H^4: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C5·H^4: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C5·H^4: U0·U1
+    pxor        xmm8, xmm2                          ; C5·H^4: S += it
+    pxor        xmm9, xmm3                          ; C5·H^4: LO += it
+    pxor        xmm10, xmm4                         ; C5·H^4: HI += it
+    movdqu      xmm2, [rdx + 80]                    ; C6·H^3: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 80]		; C6·H^3: T = A + C1
+    pxor        xmm3, [rdi + 80]                    ; C6·H^3: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 208]		; C6·H^3: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C6·H^3: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C6·H^3: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C6·H^3: U0·U1
-    pxor        xmm8, xmm5			; C6·H^3: S += it
-    pxor        xmm9, xmm6			; C6·H^3: LO += it
-    pxor        xmm10, xmm7			; C6·H^3: HI += it
-    movdqu      xmm5, [rdx + 96]		; C7·H^2: C
+    pxor        xmm4, [rdi + 208]                   ; C6·H^3: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C6·H^3: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C6·H^3: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C6·H^3: U0·U1
+    pxor        xmm8, xmm5                          ; C6·H^3: S += it
+    pxor        xmm9, xmm6                          ; C6·H^3: LO += it
+    pxor        xmm10, xmm7                         ; C6·H^3: HI += it
+    movdqu      xmm5, [rdx + 96]                    ; C7·H^2: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 96]		; C7·H^2: T = A + C1
+    pxor        xmm6, [rdi + 96]                    ; C7·H^2: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 224]		; C7·H^2: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C7·H^2: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C7·H^2: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C7·H^2: U0·U1
-    pxor        xmm8, xmm2			; C7·H^2: S += it
-    pxor        xmm9, xmm3			; C7·H^2: LO += it
-    pxor        xmm10, xmm4			; C7·H^2: HI += it
-    movdqu      xmm2, [rdx + 112]		; C8·H^1: C
+    pxor        xmm7, [rdi + 224]                   ; C7·H^2: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C7·H^2: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C7·H^2: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C7·H^2: U0·U1
+    pxor        xmm8, xmm2                          ; C7·H^2: S += it
+    pxor        xmm9, xmm3                          ; C7·H^2: LO += it
+    pxor        xmm10, xmm4                         ; C7·H^2: HI += it
+    movdqu      xmm2, [rdx + 112]                   ; C8·H^1: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 112]		; C8·H^1: T = A + C1
+    pxor        xmm3, [rdi + 112]                   ; C8·H^1: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 240]		; C8·H^1: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C8·H^1: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C8·H^1: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C8·H^1: U0·U1
-    pxor        xmm8, xmm5			; C8·H^1: S += it
-    pxor        xmm9, xmm6			; C8·H^1: LO += it
-    pxor        xmm10, xmm7			; C8·H^1: HI += it
-    movdqu      xmm5, [rdx + 16]		; C2·H^7: C
+    pxor        xmm4, [rdi + 240]                   ; C8·H^1: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C8·H^1: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C8·H^1: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C8·H^1: U0·U1
+    pxor        xmm8, xmm5                          ; C8·H^1: S += it
+    pxor        xmm9, xmm6                          ; C8·H^1: LO += it
+    pxor        xmm10, xmm7                         ; C8·H^1: HI += it
+    movdqu      xmm5, [rdx + 16]                    ; C2·H^7: C
     movdqa      xmm6, xmm5
-    pxor        xmm6, [rdi + 16]		; C2·H^7: T = A + C1
+    pxor        xmm6, [rdi + 16]                    ; C2·H^7: T = A + C1
     movdqa      xmm7, xmm5
-    pxor        xmm7, [rdi + 144]		; C2·H^7: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C2·H^7: A0·A1
-    pclmulqdq   xmm6, xmm6, 0x10		; C2·H^7: T0·T1
-    pclmulqdq   xmm7, xmm7, 0x10		; C2·H^7: U0·U1
-    pxor        xmm8, xmm2			; C2·H^7: S += it
-    pxor        xmm9, xmm3			; C2·H^7: LO += it
-    pxor        xmm10, xmm4			; C2·H^7: HI += it
-    movdqu      xmm2, [rdx]			; C1·H^8: C
-    pxor        xmm2, xmm1			; C1·H^8: A = X + C
+    pxor        xmm7, [rdi + 144]                   ; C2·H^7: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C2·H^7: A0·A1
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C2·H^7: T0·T1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C2·H^7: U0·U1
+    pxor        xmm8, xmm2                          ; C2·H^7: S += it
+    pxor        xmm9, xmm3                          ; C2·H^7: LO += it
+    pxor        xmm10, xmm4                         ; C2·H^7: HI += it
+    movdqu      xmm2, [rdx]                         ; C1·H^8: C
+    pxor        xmm2, xmm1                          ; C1·H^8: A = X + C
     movdqa      xmm1, xmm2
-    pxor        xmm1, [rdi]			; C1·H^8: T = A + C1
+    pxor        xmm1, [rdi]                         ; C1·H^8: T = A + C1
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi + 128]		; C1·H^8: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C1·H^8: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C1·H^8: T0·T1
-    pclmulqdq   xmm3, xmm3, 0x10		; C1·H^8: U0·U1
-    pxor        xmm8, xmm5			; C1·H^8: S += it
-    pxor        xmm9, xmm6			; C1·H^8: LO += it
-    pxor        xmm10, xmm7			; C1·H^8: HI += it
-    pxor        xmm8, xmm2			; C1·H^8: S += it
-    pxor        xmm9, xmm1			; C1·H^8: LO += it
-    pxor        xmm10, xmm3			; C1·H^8: HI += it
-    pxor        xmm9, xmm8			; reduce: LO += S
-    pxor        xmm10, xmm8			; reduce: HI += S
-    pxor        xmm10, [rdi + 256]		; reduce: HI minus the key terms
+    pxor        xmm3, [rdi + 128]                   ; C1·H^8: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C1·H^8: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C1·H^8: T0·T1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C1·H^8: U0·U1
+    pxor        xmm8, xmm5                          ; C1·H^8: S += it
+    pxor        xmm9, xmm6                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm7                         ; C1·H^8: HI += it
+    pxor        xmm8, xmm2                          ; C1·H^8: S += it
+    pxor        xmm9, xmm1                          ; C1·H^8: LO += it
+    pxor        xmm10, xmm3                         ; C1·H^8: HI += it
+    pxor        xmm9, xmm8                          ; reduce: LO += S
+    pxor        xmm10, xmm8                         ; reduce: HI += S
+    pxor        xmm10, [rdi + 256]                  ; reduce: HI minus the key terms
     movdqa      xmm1, xmm9
-    pclmulqdq   xmm1, xmm0, 0x10		; reduce: LO0·Q'
-    pshufd      xmm2, xmm9, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm2, xmm10			; reduce: + HI
-    pxor        xmm1, xmm2			; reduce: RES = fold(LO) + HI
-    add         rdx, 0x80			; next group
+    pclmulqdq   xmm1, xmm0, 0x10                    ; reduce: LO0·Q'
+    pshufd      xmm2, xmm9, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm2, xmm10                         ; reduce: + HI
+    pxor        xmm1, xmm2                          ; reduce: RES = fold(LO) + HI
+    add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 128]
-    sub         rdi, rax			; H^m
-    movdqu      xmm0, [rdi + 256]		; R_m: the key terms of H^m … H^1
+    sub         rdi, rax                            ; H^m
+    movdqu      xmm0, [rdi + 256]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x10
     jae         .first
     pxor        xmm6, xmm6
@@ -519,36 +519,36 @@ polyval_sse_winograd_clmul1_x8_update:
     pxor        xmm8, xmm8
     jmp         .rest
 .first:
-    movdqu      xmm6, [rdx]			; C·H^m: C
-    pxor        xmm6, xmm1			; C·H^m: A = X + C
+    movdqu      xmm6, [rdx]                         ; C·H^m: C
+    pxor        xmm6, xmm1                          ; C·H^m: A = X + C
     movdqa      xmm7, xmm6
-    pxor        xmm7, [rdi]			; C·H^m: T = A + C1
+    pxor        xmm7, [rdi]                         ; C·H^m: T = A + C1
     movdqa      xmm8, xmm6
-    pxor        xmm8, [rdi + 128]		; C·H^m: U = A + C2
-    pclmulqdq   xmm6, xmm6, 0x10		; C·H^m: A0·A1
-    pclmulqdq   xmm7, xmm7, 0x10		; C·H^m: T0·T1
-    pclmulqdq   xmm8, xmm8, 0x10		; C·H^m: U0·U1
-    pxor        xmm1, xmm1			; C·H^m: X counts once
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm8, [rdi + 128]                   ; C·H^m: U = A + C2
+    pclmulqdq   xmm6, xmm6, 0x10                    ; C·H^m: A0·A1
+    pclmulqdq   xmm7, xmm7, 0x10                    ; C·H^m: T0·T1
+    pclmulqdq   xmm8, xmm8, 0x10                    ; C·H^m: U0·U1
+    pxor        xmm1, xmm1                          ; C·H^m: X counts once
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x10
     jb          .after_block
 .block:
-    movdqu      xmm2, [rdx]			; C·H^i: C
+    movdqu      xmm2, [rdx]                         ; C·H^i: C
     movdqa      xmm3, xmm2
-    pxor        xmm3, [rdi]			; C·H^i: T = A + C1
+    pxor        xmm3, [rdi]                         ; C·H^i: T = A + C1
     movdqa      xmm4, xmm2
-    pxor        xmm4, [rdi + 128]		; C·H^i: U = A + C2
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H^i: A0·A1
-    pclmulqdq   xmm3, xmm3, 0x10		; C·H^i: T0·T1
-    pclmulqdq   xmm4, xmm4, 0x10		; C·H^i: U0·U1
-    pxor        xmm6, xmm2			; C·H^i: S += it
-    pxor        xmm7, xmm3			; C·H^i: LO += it
-    pxor        xmm8, xmm4			; C·H^i: HI += it
-    add         rdi, 0x10			; the next powers
-    add         rdx, 0x10			; the next blocks
+    pxor        xmm4, [rdi + 128]                   ; C·H^i: U = A + C2
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H^i: A0·A1
+    pclmulqdq   xmm3, xmm3, 0x10                    ; C·H^i: T0·T1
+    pclmulqdq   xmm4, xmm4, 0x10                    ; C·H^i: U0·U1
+    pxor        xmm6, xmm2                          ; C·H^i: S += it
+    pxor        xmm7, xmm3                          ; C·H^i: LO += it
+    pxor        xmm8, xmm4                          ; C·H^i: HI += it
+    add         rdi, 0x10                           ; the next powers
+    add         rdx, 0x10                           ; the next blocks
     sub         rcx, 0x10
     cmp         rcx, 0x10
     jae         .block
@@ -557,71 +557,71 @@ polyval_sse_winograd_clmul1_x8_update:
     je          .reduce
 .rest:
     pxor        xmm5, xmm5
-    db          0x0f, 0x1f, 0x00		; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x08
     jb          .under8
-    movq        xmm5, [rdx]			; bytes 0..7
-    movq        xmm3, [rdx + rcx - 8]		; the last 8 bytes
+    movq        xmm5, [rdx]                         ; bytes 0..7
+    movq        xmm3, [rdx + rcx - 8]               ; the last 8 bytes
     shl         rcx, 0x03
     sub         rcx, 0x78
-    neg         rcx				; 8·(15 - r) bits
+    neg         rcx                                 ; 8·(15 - r) bits
     movq        xmm2, rcx
-    psrlq       xmm3, xmm2			; 8·(15 - r) bits
-    psrlq       xmm3, 0x08			; and 8 more: bytes 8..r-1, then zeros
-    punpcklqdq  xmm5, xmm3			; C_last, zero-padded
+    psrlq       xmm3, xmm2                          ; 8·(15 - r) bits
+    psrlq       xmm3, 0x08                          ; and 8 more: bytes 8..r-1, then zeros
+    punpcklqdq  xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under8:
     cmp         rcx, 0x04
     jb          .under4
-    movd        xmm5, [rdx]			; bytes 0..3
-    movd        xmm3, [rdx + rcx - 4]		; the last 4 bytes
+    movd        xmm5, [rdx]                         ; bytes 0..3
+    movd        xmm3, [rdx + rcx - 4]               ; the last 4 bytes
     shl         rcx, 0x03
-    sub         rcx, 0x20			; 8·(r - 4) bits
+    sub         rcx, 0x20                           ; 8·(r - 4) bits
     movq        xmm2, rcx
-    psllq       xmm3, xmm2			; into place
-    por         xmm5, xmm3			; C_last, zero-padded
+    psllq       xmm3, xmm2                          ; into place
+    por         xmm5, xmm3                          ; C_last, zero-padded
     jmp         .padded
 .under4:
     mov         r8, rcx
     shr         r8, 0x01
-    movzx       eax, byte [rdx]			; byte 0
+    movzx       eax, byte [rdx]                     ; byte 0
     movq        xmm5, rax
-    movzx       eax, byte [rdx + r8]		; byte r >> 1
+    movzx       eax, byte [rdx + r8]                ; byte r >> 1
     movq        xmm3, rax
     shl         r8, 0x03
     movq        xmm2, r8
-    psllq       xmm3, xmm2			; into place
+    psllq       xmm3, xmm2                          ; into place
     sub         rcx, 0x01
-    movzx       eax, byte [rdx + rcx]		; byte r - 1
+    movzx       eax, byte [rdx + rcx]               ; byte r - 1
     movq        xmm4, rax
     shl         rcx, 0x03
     movq        xmm2, rcx
-    psllq       xmm4, xmm2			; into place
+    psllq       xmm4, xmm2                          ; into place
     por         xmm5, xmm3
-    por         xmm5, xmm4			; C_last, zero-padded
+    por         xmm5, xmm4                          ; C_last, zero-padded
 .padded:
-    pxor        xmm5, xmm1			; C·H: A = X + C; X counts once
+    pxor        xmm5, xmm1                          ; C·H: A = X + C; X counts once
     movdqa      xmm1, xmm5
-    pxor        xmm1, [rdi]			; C·H: T = A + C1
+    pxor        xmm1, [rdi]                         ; C·H: T = A + C1
     movdqa      xmm2, xmm5
-    pxor        xmm2, [rdi + 128]		; C·H: U = A + C2
-    pclmulqdq   xmm5, xmm5, 0x10		; C·H: A0·A1
-    pclmulqdq   xmm1, xmm1, 0x10		; C·H: T0·T1
-    pclmulqdq   xmm2, xmm2, 0x10		; C·H: U0·U1
-    pxor        xmm6, xmm5			; C·H: S += it
-    pxor        xmm7, xmm1			; C·H: LO += it
-    pxor        xmm8, xmm2			; C·H: HI += it
+    pxor        xmm2, [rdi + 128]                   ; C·H: U = A + C2
+    pclmulqdq   xmm5, xmm5, 0x10                    ; C·H: A0·A1
+    pclmulqdq   xmm1, xmm1, 0x10                    ; C·H: T0·T1
+    pclmulqdq   xmm2, xmm2, 0x10                    ; C·H: U0·U1
+    pxor        xmm6, xmm5                          ; C·H: S += it
+    pxor        xmm7, xmm1                          ; C·H: LO += it
+    pxor        xmm8, xmm2                          ; C·H: HI += it
 .reduce:
-    pxor        xmm7, xmm6			; reduce: LO += S
-    pxor        xmm8, xmm6			; reduce: HI += S
-    pxor        xmm8, xmm0			; reduce: HI minus the key terms
+    pxor        xmm7, xmm6                          ; reduce: LO += S
+    pxor        xmm8, xmm6                          ; reduce: HI += S
+    pxor        xmm8, xmm0                          ; reduce: HI minus the key terms
     movdqa      xmm1, xmm7
-    pclmulqdq   xmm1, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10	; reduce: LO0·Q'
-    pshufd      xmm0, xmm7, 0x4e		; reduce: (LO1, LO0)
-    pxor        xmm0, xmm8			; reduce: + HI
-    pxor        xmm1, xmm0			; reduce: RES = fold(LO) + HI
+    pclmulqdq   xmm1, [rel polyval_sse_winograd_clmul1_x8_fold_q], 0x10  ; reduce: LO0·Q'
+    pshufd      xmm0, xmm7, 0x4e                    ; reduce: (LO1, LO0)
+    pxor        xmm0, xmm8                          ; reduce: + HI
+    pxor        xmm1, xmm0                          ; reduce: RES = fold(LO) + HI
 .store:
-    movdqu      [rsi], xmm1			; X
+    movdqu      [rsi], xmm1                         ; X
 .done:
     ret
 .end:
