@@ -5,15 +5,16 @@ Files that were edited by hand are not overwritten.
 """
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ghashgen.arch.registry import arches
 from ghashgen.choice.chosen import Chosen
 from ghashgen.kernels import manifest
-from ghashgen.kernels.core import Point
+from ghashgen.kernels.core import Function, Point
 from ghashgen.kernels.families import families, functions_of, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
@@ -106,11 +107,19 @@ def header(entries: Sequence[manifest.Entry], library: str, record: str = manife
             notes=_notes(entries),
             cpuid=_cpuid(entries),
             families=families(),
-            functions_of=functions_of,
+            functions_of=_functions,
             library=library,
             record=record,
         )
     )
+
+
+def _functions(entry: manifest.Entry) -> Mapping[str, Function[Any]]:
+    """Return the functions of a kernel; of one that this version no longer has, its family's."""
+    try:
+        return functions_of(entry.kernel)
+    except GhashgenError:
+        return families()[entry.family].functions()
 
 
 def _cpuid(entries: Sequence[manifest.Entry]) -> dict[str, str]:

@@ -256,7 +256,7 @@ def test_the_convention_of_windows_brings_its_own_format() -> None:
     [
         ({"abi": "vectorcall"}, "unknown abi 'vectorcall'; choose one of sysv, win64"),
         ({"fmt": "elf32"}, "unknown format 'elf32'"),
-        ({"syntax": "masm"}, "unknown syntax 'masm'; choose one of"),
+        ({"syntax": "masm"}, "unknown syntax 'masm'; did you mean nasm? choose one of"),
         ({"prefix": "1st"}, "prefix '1st' is not a C identifier"),
         ({"prefix": "a-b"}, "not a C identifier"),
         ({"prefix": "é"}, "not a C identifier"),
