@@ -53,7 +53,7 @@ def host_parts(trials: Mapping[str, Trial]) -> Iterable[str]:
             (">bytes", "key set", ">ours, ns", *(f">{rival}, ns (times ours)" for rival in rivals)),
             [_row(time, rivals) for time in trial["times"]],
         )
-        yield _list("Tests with our kernels", trial["tests"])
+        yield _list("Tests with our kernels", (f"`{line}`" for line in trial["tests"]))
         yield _list("Calls of our functions", (_calls(*each) for each in trial["called"].items()))
         yield _list("Objects", (f"`{kernel}`: {how}" for kernel, how in trial["proofs"].items()))
 
@@ -89,7 +89,7 @@ def _row(time: Mapping[str, Any], rivals: Iterable[str]) -> tuple[str, ...]:
 def _calls(command: str, calls: Mapping[str, int]) -> str:
     kernel = commonprefix([*calls]).rpartition("_")[0]  # noqa: RUF071
     names = ((name.removeprefix(f"{kernel}_"), count) for name, count in calls.items())
-    return f"{command}, of `{kernel}`: " + ", ".join(f"`{name}` {n}" for name, n in names)
+    return f"`{command}`, of `{kernel}`: " + ", ".join(f"`{name}` {n}" for name, n in names)
 
 
 def _list(title: str, items: Iterable[str]) -> str:
