@@ -168,7 +168,8 @@ def _follow(
             return None
         if address in heads and not begun:
             # Rounds of AES may be a loop within that over a text; a hash alone has none.
-            inner = "output" in checker.meaning.buffers and _inner(arrivals, address)
+            buffers = getattr(checker.meaning, "buffers", ())
+            inner = "output" in buffers and _inner(arrivals, address)
             arrivals.append((address, state.copy()))
             seen = [s for a, s in arrivals if a == address]
             if len(seen) >= TURNS and not inner and _open(seen[-TURNS:]):
