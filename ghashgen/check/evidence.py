@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ghashgen.arch.elf import read_elf
 from ghashgen.check import ledger, proofs, ranges, recorded
-from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.recorded import Recorded
 from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels.core import Point
@@ -56,7 +55,6 @@ def unprovable(kernel: Point) -> str:
     """Return why the prover cannot handle a kernel, or ""."""
     try:
         proofs.require_provable((kernel,))
-        claims_of(kernel.family)
     except GhashgenError as refusal:
         return refusal.cause
     return ""

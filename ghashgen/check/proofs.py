@@ -18,7 +18,6 @@ from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.kept import Kept, Shelf
 from ghashgen.check.verdicts import Store, Verdict, foundation
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
@@ -31,25 +30,13 @@ from ghashgen.verify.statements.core import Statement
 
 
 def require_provable(kernels: Iterable[Point]) -> None:
-    """Refuse kernels that the prover does not read, or whose functions it does not know yet.
+    """Refuse kernels of which the prover has no statement.
 
     Raises:
         GhashgenError: names the first of them.
     """
     for kernel in kernels:
-        arch = kernel.instruction_set.arch
-        if not arch.proved:
-            raise GhashgenError(
-                f"{kernel.name} is for {arch.title}, which the prover does not read",
-                f"run it: ghashgen validate --isa {kernel.instruction_set.name}",
-            )
-        for axis in family_of(kernel).axes:
-            if axis.on_trial and getattr(kernel, axis.name) != axis.default:
-                raise GhashgenError(
-                    f"{kernel.name} is not proved yet: the prover does not know the functions of "
-                    f"--{axis.name}",
-                    f"leave out --{axis.name}",
-                )
+        statement(kernel, kernel.name, kernel.instruction_set.arch.default_abi.name)
 
 
 def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any:
@@ -62,7 +49,12 @@ def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any
         GhashgenError: the prover does not know the kernel's family or architecture, or has no
             statement for a function that it exports.
     """
-    require_provable((kernel,))
+    arch = kernel.instruction_set.arch
+    if not arch.proved:
+        raise GhashgenError(
+            f"{kernel.name} is for {arch.title}, which the prover does not read",
+            f"run it: ghashgen validate --isa {kernel.instruction_set.name}",
+        )
     align = table_align or kernel.instruction_set.operand_align
     return claims_of(kernel.family).emitted(Emitted(kernel, symbol, abi, align))
 

@@ -31,10 +31,8 @@ class Axis:
     """
     always_named: bool = False
     """Whether names include the default too."""
-    on_trial: bool = False
-    """Whether no checked-in kernel has another value than the default. Files do not mention it."""
     always_told: bool = True
-    """Whether commands include the default too."""
+    """Whether commands and manifests give the default too."""
 
     @property
     def is_flag(self) -> bool:
@@ -73,14 +71,9 @@ class Axis:
             return self.mark(value)
         return self.name if self.is_flag else str(value)
 
-    @property
-    def told(self) -> bool:
-        """Whether commands and manifests give its default too."""
-        return self.always_told and not self.on_trial
-
     def mentioned(self, kernel: object) -> bool:
         """Whether commands and manifests give a kernel's value."""
-        return self.told or getattr(kernel, self.name) != self.default
+        return self.always_told or getattr(kernel, self.name) != self.default
 
     def option(self, value: object) -> str:
         """Return the option for a value: --isa avx, --no-wipe."""

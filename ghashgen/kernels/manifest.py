@@ -265,7 +265,7 @@ def _checked(entry: Entry, where: str) -> Entry:
         )
     family = families()[at.family]
     own = asdict(converted(entry.axes, _own(family), f"{where}.axes"))
-    untold = {axis.name: axis.default for axis in family.axes if not axis.told}
+    untold = {axis.name: axis.default for axis in family.axes if not axis.always_told}
     own = {name: value for name, value in own.items() if untold.get(name) is not value}
     return replace(entry, axes=_stated(at.family, own, at.abi, at.syntax, at.backend))
 

@@ -50,7 +50,7 @@ MANY = Axis(
     "Also export seal_many and open_many: many messages in one call. Not proved yet.",
     lambda: (False, True),
     False,
-    on_trial=True,
+    always_told=False,
 )
 
 COMPACT = Axis(

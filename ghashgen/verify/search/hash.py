@@ -53,7 +53,7 @@ def certificates(checker: Checker, abi: str) -> Iterator[dict[str, Any]]:
     if EXPONENT in meaning.numbers:
         yield power(checker, flow)
         return
-    found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
+    found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts), nested=False)
     if found is None:
         yield EMPTY
         return

@@ -115,12 +115,12 @@ LOSS = 0.01
 
 def turns(
     checker: Checker, state: State, address: int, heads: Sequence[int],
-    stops: frozenset[int] = frozenset(), enough: int = MOST_CASES,
+    stops: frozenset[int] = frozenset(), enough: int = MOST_CASES, nested: bool = True,
 ) -> tuple[int, list[State]] | None:  # fmt: skip
     """Return the first head that a run comes to so often, and its states there; None: it ends.
 
     The last `TURNS` of them are turns of a loop; those before may be. After `enough` cases one end
-    is taken for that of all.
+    is taken for that of all. `nested`: a loop over a message may have one over AES rounds inside.
 
     Raises:
         Refutation: no run ends or comes to one.
@@ -135,7 +135,7 @@ def turns(
         best = max(range(len(work)), key=lambda k: (work[k].bits, k))
         trail = work.pop(best)
         try:
-            found = _follow(checker, trail, heads, stops)
+            found = _follow(checker, trail, heads, stops, nested)
         except Divided as divided:
             trail = divided.trail
             cases = (trail.state.within(case) for case in divided.question.cases)
@@ -158,7 +158,7 @@ def turns(
 
 
 def _follow(
-    checker: Checker, trail: Trail, heads: Sequence[int], stops: frozenset[int]
+    checker: Checker, trail: Trail, heads: Sequence[int], stops: frozenset[int], nested: bool
 ) -> tuple[int, list[State]] | None:
     """Run on from where a trail stands, to its next division."""
     state, address, begun, arrivals = trail.state, trail.address, trail.begun, list(trail.arrivals)
@@ -167,9 +167,7 @@ def _follow(
         if address in stops and not begun:
             return None
         if address in heads and not begun:
-            # Rounds of AES may be a loop within that over a text; a hash alone has none.
-            buffers = getattr(checker.meaning, "buffers", ())
-            inner = "output" in buffers and _inner(arrivals, address)
+            inner = nested and _inner(arrivals, address)
             arrivals.append((address, state.copy()))
             seen = [s for a, s in arrivals if a == address]
             if len(seen) >= TURNS and not inner and _open(seen[-TURNS:]):
