@@ -171,8 +171,6 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
                 i.set_op_register(at, _iced(first + number))
             else:
                 i.set_op_register(at, _iced(general(rng, first)))
-    if use_memory and info.can_broadcast and rng.randrange(2):
-        i.is_broadcast = True
     if evex and info.can_use_op_mask_register and rng.randrange(3):
         i.op_mask = _iced(Register.K0 + rng.randrange(1, 8))
         to_memory = i.op_kind(0) == OpKind.MEMORY
