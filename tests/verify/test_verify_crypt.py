@@ -90,7 +90,7 @@ PLANTED = [
      "    WRITE       1, 0\n    vmovdqu     xmm9, [IN]\n    ABSORB\n", 0, FUNCTION, "in place"),
     # Read before it is written, and the group before the one that is due.
     ("encrypt", (), "HASH        4, OUT\n    ROUNDS", "HASH        4, OUT + 64\n    ROUNDS", 0,
-     MEMORY, "which holds nothing"),
+     MEMORY, "which has no initial content"),
     ("encrypt", (), "HASH        4, OUT\n    ROUNDS", "HASH        4, OUT - 16\n    ROUNDS", 0,
      MEMORY, "before it"),
     ("encrypt", ("KEEP",), "    WRITE       4, 0\n    KEEP_GROUP\n%else\n",

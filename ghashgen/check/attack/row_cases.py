@@ -231,8 +231,8 @@ def instances(code: int, seed: int, count: int) -> Iterator[tuple[Instruction, b
 def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = None) -> Machine:
     """Return a machine in this state; `symbolic` names vector registers that hold variables."""
 
-    def cell(index: int) -> int:
-        return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
+    def cell(memory: Memory, at: int) -> int:
+        return int.from_bytes(state.memory[at : at + 16], "little")
 
     region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
     memory = Memory(terms, Image(X86_64, (), {}), [region])

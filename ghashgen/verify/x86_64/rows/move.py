@@ -4,6 +4,7 @@ Intel SDM vol. 2. A masked load or store touches only the enabled elements: the 
 nor change (vol. 1, 15.6.3).
 """
 
+import re
 from collections.abc import Iterator
 
 from iced_x86 import Instruction, MemorySizeExt, OpCodeInfo, OpKind
@@ -22,16 +23,13 @@ from ghashgen.verify.x86_64.machine import (
 from ghashgen.verify.x86_64.rows.vector import SIZES
 
 
-def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield (start byte, byte count) of runs of enabled elements in the lane that starts there."""
-    start: int | None = None
-    for k in range(16 // size + 1):
-        on = k < 16 // size and elements >> first + k & 1
-        if on and start is None:
-            start = k
-        elif not on and start is not None:
-            yield start * size, (k - start) * size
-            start = None
+def enabled_runs(m: Machine, mask: int, lanes: int, size: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (lane, start byte, byte count) of runs of enabled elements of `size` bytes."""
+    count = 16 // size
+    enabled = f"{ops.mask_elements(m, mask, count * lanes):0{count * lanes}b}"[::-1]
+    for k in range(lanes):
+        for run in re.finditer("1+", enabled[k * count : (k + 1) * count]):
+            yield k, run.start() * size, (run.end() - run.start()) * size
 
 
 def _move(aligned: bool) -> Builder:
@@ -50,27 +48,19 @@ def _move(aligned: bool) -> Builder:
 
 def _store(i: Instruction, aligned: bool) -> Step:
     where, index, lanes = ops.address(i), vector_index(i.op1_register), ops.lanes_of(i, 1)
-    align, mask = ops.memory_align(i, lanes, aligned), i.op_mask
-    size = ops.element_of(i) // 8 if i.has_op_mask else 0
+    align = ops.memory_align(i, lanes, aligned)
+    if not i.has_op_mask:
+        return lambda m: m.memory.store_lanes(where(m), m.vec[index][:lanes], align)
+    mask, size = i.op_mask, ops.element_of(i) // 8
 
-    def step(m: Machine) -> None:
+    def masked(m: Machine) -> None:
         start = where(m)
-        if not size and lanes > 1:
-            m.memory.locate(start, 16 * lanes, align, store=True)
-        elements = ops.mask_elements(m, mask, 16 // size * lanes) if size else 0
-        if size:
-            m.memory.require_aligned(start, align)
-        for k in range(lanes):
-            at = ops._sum(m, start, 16 * k)
-            lane = m.vec[index][k]
-            if not size:
-                m.memory.store(at, lane, 16, align if lanes == 1 else 1)
-                continue
-            for first, count in enabled_runs(elements, k * 16 // size, size):
-                part = m.terms.moves(lane, ((-8 * first, (1 << 8 * count) - 1),))
-                m.memory.store(ops._sum(m, at, first), part, count)
+        m.memory.require_aligned(start, align)
+        for k, first, count in enabled_runs(m, mask, lanes, size):
+            part = m.terms.moves(m.vec[index][k], ((-8 * first, (1 << 8 * count) - 1),))
+            m.memory.store(ops._sum(m, start, 16 * k + first), part, count)
 
-    return step
+    return masked
 
 
 def _masked_load(i: Instruction, aligned: bool) -> Step:
@@ -80,17 +70,12 @@ def _masked_load(i: Instruction, aligned: bool) -> Step:
 
     def step(m: Machine) -> None:
         start = where(m)
-        elements = ops.mask_elements(m, mask, 16 // size * lanes)
         m.memory.require_aligned(start, align)
-        out: list[Lane] = []
-        for k in range(lanes):
-            lane: Lane = 0
-            for first, count in enabled_runs(elements, k * 16 // size, size):
-                value = m.memory.load(ops._sum(m, start, 16 * k + first), count)
-                part = ops.to_vector(m, value)
-                ones = (1 << 8 * count) - 1
-                lane = m.terms.xor(lane, m.terms.moves(part, ((8 * first, ones << 8 * first),)))
-            out.append(lane)
+        out: list[Lane] = [0] * lanes
+        for k, first, count in enabled_runs(m, mask, lanes, size):
+            part = ops.to_vector(m, m.memory.load(ops._sum(m, start, 16 * k + first), count))
+            ones = (1 << 8 * count) - 1
+            out[k] = m.terms.xor(out[k], m.terms.moves(part, ((8 * first, ones << 8 * first),)))
         write(m, out)
 
     return step

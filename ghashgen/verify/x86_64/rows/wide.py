@@ -8,7 +8,7 @@ from iced_x86 import Instruction, OpKind, Register
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, Lane
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.machine.machine import Machine, Step
+from ghashgen.verify.machine.machine import Step
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import Rows, vector_index
 from ghashgen.verify.x86_64.rows.vector import whole
@@ -66,13 +66,7 @@ def _extract(i: Instruction) -> Step:
     if i.op_mask != Register.NONE:
         raise unsupported("a masked extraction to memory")
     where = ops.address(i)
-
-    def store(m: Machine) -> None:
-        start = where(m)
-        for k in range(width):
-            m.memory.store(ops._sum(m, start, 16 * k), m.vec[source][first + k], 16)
-
-    return store
+    return lambda m: m.memory.store_lanes(where(m), m.vec[source][first : first + width])
 
 
 def _broadcast_lanes(i: Instruction) -> Step:
