@@ -18,6 +18,7 @@ from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.algebra.ops.monomials import evaluate
 from ghashgen.check.attack.row_cases import Asked
+from ghashgen.check.claims.hash import power_major
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.linear import Facts, Fork
@@ -32,7 +33,7 @@ from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.machine.regions import Access, Region
 from ghashgen.verify.meaning.algebra import KINDS, Algebra
 from ghashgen.verify.meaning.names import Names
-from ghashgen.verify.statements.hash import parse_cell, power_major
+from ghashgen.verify.statements.hash import parse_cell
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.conditions import CONDITIONS
 from ghashgen.verify.x86_64.target import X86_64

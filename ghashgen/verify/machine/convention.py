@@ -82,17 +82,14 @@ def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, .
     Raises:
         Refutation: a saved register, the stack pointer or the upper halves are not as promised.
     """
-    at, target, terms = m.terms.at, m.target, m.terms
+    at, target = m.terms.at, m.target
     if m.gpr[target.stack_pointer] != Pointer(STACK, target.return_bytes):
         raise Refutation(Category.ABI, "the stack pointer is not restored at return", at=at)
-    for k in abi.saved:
-        if m.gpr[k] is not gpr[k]:
-            name = target.general[k]
-            raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
-    low = (1 << abi.saved_bits) - 1
-    for k in abi.saved_vectors:
-        if terms.keep(m.vec[k][0], low) is not terms.keep(vec[k][0], low):
-            name = target.vectors[k]
+    kept = [(target.general[k], m.gpr[k] is gpr[k]) for k in abi.saved]
+    # Of a vector register, the lowest lane.
+    kept += [(target.vectors[k], m.vec[k][0] is vec[k][0]) for k in abi.saved_vectors]
+    for name, same in kept:
+        if not same:
             raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)
     if m.upper_dirty:
         raise Refutation(

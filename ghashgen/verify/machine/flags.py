@@ -25,8 +25,7 @@ class Why(StrEnum):
     CALLER = "a condition depends on what the caller left"
     UNDEFINED = "a condition on flags that no row defines"
     UNDECIDED = "a comparison that depends on the unknown"
-    ADDRESS = "a condition that depends on where a buffer lies"
-    SECTION = "a condition that depends on where a section lies"
+    ADDRESS = "a condition that depends on where a buffer or a section lies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +149,7 @@ ADDRESS = Open(Why.ADDRESS)
 
 def _unplaced(*values: Value) -> Flags:
     """Return the flags of an operation on addresses, whose values are unknown."""
-    sections = any(isinstance(v, Pointer) and v.region.startswith(SECTION) for v in values)
-    return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
+    return alike(_open(*values) or ADDRESS)
 
 
 def of_sum(facts: Facts, a: Value, b: Value, bits: int) -> Flags:

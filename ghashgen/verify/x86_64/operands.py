@@ -289,7 +289,7 @@ def write_gpr(i: Instruction) -> Write:
             return
         t, at = m.terms, m.terms.at
         if isinstance(old, Linear | Pointer):
-            old = t.unsaid("the upper bits of a length or an address", 64)
+            old = t.lost("the upper bits of a length or an address", False, 64)
         rest = t.keep(old, M64 ^ low)
         # A sum with a named block has all bits of that block.
         m.gpr[index] = narrow(m, t.beside(rest, t.keep(as_lane(value, at), low)), 64)
