@@ -97,7 +97,7 @@ def faults(
                 table = left.buffers[filled]
             except GhashgenError as error:
                 out.append(str(error))
-        if function.name in functions:
+        if cases and function.name in functions:
             few = sorted({0, min(5, len(cases) - 1), len(cases) - 1})
             out += _faults_of(own, cases, range(len(given)) or few, call, callee.table_align)
     return out
