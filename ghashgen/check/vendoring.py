@@ -19,7 +19,7 @@ from ghashgen.kernels.families import families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.selection import catalogue
 from ghashgen.kernels.target import OWN, Target
-from ghashgen.output import vendored
+from ghashgen.output import layouts, vendored
 from ghashgen.output.artefact import Artefact, manifest_entry, sha256
 from ghashgen.output.dispatcher import render_all
 from ghashgen.output.folder import require_writable
@@ -131,6 +131,7 @@ def prepare(
     dispatchers = render_all(several, target.library, portable=portable) if several else {}
     files = {artefact.file: artefact.text for artefact in artefacts}
     files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
+    files[target.library + layouts.SUFFIX] = layouts.dump(ordered, order.host.place)
     files |= dispatchers
     if order.threads:
         files |= render_threads(ordered, target.library, dispatchers)
