@@ -4,7 +4,7 @@ Sizes and offsets are in bytes. docs/vendoring.md describes each key.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import UNSET, to_builtins
@@ -21,17 +21,17 @@ SCHEMA = 1
 """Changes when a program that reads the file has to change."""
 
 
-def dump(entries: Iterable[Entry], place: Callable[[str], str]) -> str:
-    """Return the file's text; `place` maps a kernel's path to the one in this folder."""
+def dump(entries: Iterable[tuple[Entry, Mapping[str, str]]]) -> str:
+    """Return the file's text. Each kernel has its paths in this folder by object format."""
     body = {
         "schema": SCHEMA,
         "generator": f"ghashgen {__version__}",
-        "kernels": [_of(entry, place) for entry in entries],
+        "kernels": [_of(*each) for each in entries],
     }
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
 
 
-def _of(entry: Entry, place: Callable[[str], str]) -> Mapping[str, Any]:
+def _of(entry: Entry, files: Mapping[str, str]) -> Mapping[str, Any]:
     said = to_builtins(entry)
     table = said["table"]
     places = dict[str, int]()
@@ -41,7 +41,7 @@ def _of(entry: Entry, place: Callable[[str], str]) -> Mapping[str, Any]:
     prototypes = {} if entry.prototypes is UNSET else said["prototypes"]
     return {
         "name": entry.name,
-        "file": place(entry.file),
+        "files": dict(files),
         "abi": entry.abi,
         "cpu_features": said["cpu_features"],
         "functions": {

@@ -402,7 +402,7 @@ def test_the_record_says_where_time_depends_on_a_tag(
 ) -> None:
     """By the functions that a kernel has; nothing is proved for this test."""
     (kernel,) = look_up(Choice(name=(name,))).kernels
-    order = vendoring.Order((kernel,), Target(), hosts()[DEFAULT], ("--name", name))
+    order = vendoring.Order((kernel,), (Target(),), hosts()[DEFAULT], ("--name", name))
     prepared = vendoring.prepare(order, tmp_path, False)
     vendoring.write(prepared, [evidence.Evidence(("planted",))], tmp_path, False)
     text = " ".join((tmp_path / "VENDORED").read_text().replace("#", "").split())

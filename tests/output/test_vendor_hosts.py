@@ -300,7 +300,7 @@ def unproved(name: str, folder: Path) -> Path:
     host = hosts()[name]
     names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
     kernels = look_up(Choice(name=names)).kernels
-    order = vendoring.Order(kernels, target(syntax=host.syntax), host, ())
+    order = vendoring.Order(kernels, (target(syntax=host.syntax),), host, ())
     write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
     return folder
 

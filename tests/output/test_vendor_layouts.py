@@ -84,7 +84,14 @@ def compiled(folder: Path, kernel: dict[str, Any], out: Path) -> int:
     """The exit status of the compiler."""
     source, obj = out / "probe.c", out / "kernel.o"
     source.write_text(probe(kernel), encoding="utf-8")
-    assembling = [*find_nasm().command, "-f", "elf64", str(folder / kernel["file"]), "-o", str(obj)]
+    assembling = [
+        *find_nasm().command,
+        "-f",
+        "elf64",
+        str(folder / kernel["files"]["elf64"]),
+        "-o",
+        str(obj),
+    ]
     subprocess.run(assembling, check=True)
     command = [*find_cc().command, "-std=c11", f"-I{folder}", source, obj, "-o", out / "probe"]
     return subprocess.run([*map(str, command)], check=False, capture_output=True).returncode
