@@ -1,0 +1,49 @@
+"""What kernels in a host's layout claim (`ghashgen.verify.statements.given`)."""
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.check.claims.core import Claims, Emitted, StatedFile, of_file, of_kernel
+from ghashgen.check.claims.hash import order_of
+from ghashgen.kernels.aes.cipher import ROUNDS
+from ghashgen.verify.statements.given import GivenFunction, GivenSpec
+from ghashgen.verify.statements.hash import parse_cell
+
+
+class GivenFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The keys of a file; see `ghashgen.check.statements`."""
+
+    family: str
+    key_bits: int
+    order: str
+    cells: tuple[str, ...]
+    rounds_at: int
+    rounds_less: int
+
+
+def stated(file: GivenFile) -> GivenSpec:
+    """Return the statement of a file.
+
+    Raises:
+        GhashgenError: it is invalid.
+    """
+    common = of_file(GivenFunction, file, tuple(map(parse_cell, file.cells)))
+    at, less = file.rounds_at, file.rounds_less
+    own = {"key_bits": file.key_bits, "rounds_at": at, "rounds_less": less}
+    return GivenSpec(order=order_of(file.order), **own, **common)
+
+
+def emitted(built: Emitted) -> GivenSpec:
+    """Return the statement of a kernel.
+
+    Raises:
+        GhashgenError: the prover has no statement for a function that it exports.
+    """
+    kernel, common = built.kernel, of_kernel(GivenFunction, built, parse_cell)
+    host, order = kernel.host, Order(kernel.hash.order)
+    at, less = host.rounds_at, host.rounds_less
+    return GivenSpec(
+        key_bits=max(ROUNDS), order=order, rounds_at=at, rounds_less=less, **common
+    )
+
+
+CLAIMS = Claims("given", GivenSpec, GivenFile, stated, emitted)
+"""What kernels of this family claim."""
