@@ -25,10 +25,13 @@ def stated(file: GivenFile) -> GivenSpec:
     Raises:
         GhashgenError: it is invalid.
     """
-    common = of_file(GivenFunction, file, tuple(map(parse_cell, file.cells)))
-    at, less = file.rounds_at, file.rounds_less
-    own = {"key_bits": file.key_bits, "rounds_at": at, "rounds_less": less}
-    return GivenSpec(order=order_of(file.order), **own, **common)
+    return GivenSpec(
+        key_bits=file.key_bits,
+        order=order_of(file.order),
+        rounds_at=file.rounds_at,
+        rounds_less=file.rounds_less,
+        **of_file(GivenFunction, file, tuple(map(parse_cell, file.cells))),
+    )
 
 
 def emitted(built: Emitted) -> GivenSpec:
@@ -37,11 +40,13 @@ def emitted(built: Emitted) -> GivenSpec:
     Raises:
         GhashgenError: the prover has no statement for a function that it exports.
     """
-    kernel, common = built.kernel, of_kernel(GivenFunction, built, parse_cell)
-    host, order = kernel.host, Order(kernel.hash.order)
-    at, less = host.rounds_at, host.rounds_less
+    kernel = built.kernel
     return GivenSpec(
-        key_bits=max(ROUNDS), order=order, rounds_at=at, rounds_less=less, **common
+        key_bits=max(ROUNDS),
+        order=Order(kernel.hash.order),
+        rounds_at=kernel.host.rounds_at,
+        rounds_less=kernel.host.rounds_less,
+        **of_kernel(GivenFunction, built, parse_cell),
     )
 
 

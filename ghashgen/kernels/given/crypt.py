@@ -1,4 +1,4 @@
-"""The text under a host's key schedule: one code for each size of a key, by its number of rounds."""
+"""The text under a host's key schedule: one code for each size of a key, by its rounds."""
 
 from collections.abc import Callable
 from functools import partial

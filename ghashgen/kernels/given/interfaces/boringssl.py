@@ -7,8 +7,9 @@ A GCM128_KEY has 256 bytes for the table. An AES_KEY is 15 round keys and the nu
 from dataclasses import replace
 
 from ghashgen.kernels.core import Direction, Fixed, Param
-from ghashgen.kernels.gcm.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, OUTPUT, STATE, TABLE
+from ghashgen.kernels.gcm.parts.params import OUTPUT
 from ghashgen.kernels.given.interface import Interface, Taken
+from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, STATE, TABLE
 
 _TABLE, _STATE = replace(TABLE, name="Htable"), replace(STATE, name="Xi")
 _ROUNDS_AT = 240
