@@ -200,13 +200,14 @@ class Function:
                 raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
         if end.refused and self.answer is not None:
             self.answer.check_unasked(state)
-        if self.text is not None and not end.refused:
+        nothing = end.refused or end.untouched
+        if self.text is not None and not nothing:
             self.text.check_end(state)
         for one in end.left:
             self._check(state, one)
             size = NUMBER_BYTES if isinstance(one.wanted, int | Linear) else BLOCK_BYTES
             named |= {*range(one.at, one.at + size)} if one.buffer == end.only else set()
-        for name in self.buffers if end.refused else (end.only,) if end.only else ():
+        for name in self.buffers if nothing else (end.only,) if end.only else ():
             before = {
                 at + k: (state.ghosts[number], k)
                 for number, (buffer, at) in self.held.items()
