@@ -130,6 +130,12 @@ class Terms:
         """Return what the caller left in the place `name` of `bits` bits."""
         return self._make("caller", (name,), (1 << bits) - 1, CALLER)
 
+    def caller_apart(self, name: str, bits: int) -> Term:
+        """Return 128 bits that the caller left, of which the lowest `bits` are a value apart."""
+        low = self.caller(f"{name}, low", bits)
+        high = self._make("caller", (f"{name}, high",), MASK128 ^ low.mask, CALLER)
+        return self._make("xor", (high, low), MASK128)
+
     def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
         """Return `bits` bits of which only the reason is known, and whether they may be secret."""
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)

@@ -82,12 +82,14 @@ def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, .
     Raises:
         Refutation: a saved register, the stack pointer or the upper halves are not as promised.
     """
-    at, target = m.terms.at, m.target
+    at, target, terms = m.terms.at, m.target, m.terms
     if m.gpr[target.stack_pointer] != Pointer(STACK, target.return_bytes):
         raise Refutation(Category.ABI, "the stack pointer is not restored at return", at=at)
     kept = [(target.general[k], m.gpr[k] is gpr[k]) for k in abi.saved]
-    # Of a vector register, the lowest lane.
-    kept += [(target.vectors[k], m.vec[k][0] is vec[k][0]) for k in abi.saved_vectors]
+    low = (1 << abi.saved_bits) - 1
+    for k in abi.saved_vectors:
+        now, before = (terms.keep(file[k][0], low) for file in (m.vec, vec))
+        kept.append((target.vectors[k], now is before))
     for name, same in kept:
         if not same:
             raise Refutation(Category.ABI, f"{name} is callee-saved and not restored", at=at)

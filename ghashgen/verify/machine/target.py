@@ -30,6 +30,8 @@ class Abi:
     """Bytes by which the stack grows when the guard page below it is touched; 0 if any touch grows
     it.
     """
+    saved_bits: int = 128
+    """The low bits of a saved vector register that must survive."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
     memory = Memory(terms, image, [*call.regions, stack])
     memory.facts = facts
     m = entry_machine(terms, memory)
+    if abi.saved_bits < 128:
+        for k in abi.saved_vectors:
+            m.vec[k] = (terms.caller_apart(target.vectors[k], abi.saved_bits), *m.vec[k][1:])
     m.red_zone, m.gpr[target.stack_pointer] = abi.red_zone, Pointer(STACK, 0)
     memory.floor, memory.page = floor_of(m), abi.page
     if target.return_bytes:
