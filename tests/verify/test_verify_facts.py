@@ -52,7 +52,7 @@ def findings(forms: int, asked: int, seen: Counter[str]) -> list[str]:
 
 
 def test_every_form_has_a_row() -> None:
-    assert len(set(codes())) == len(codes()) > 150
+    assert len(set(codes())) == len(codes()) > 140
     assert all(code in rows() for code in codes())
 
 
