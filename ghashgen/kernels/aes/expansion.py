@@ -17,16 +17,13 @@ from ghashgen.ir.program import Label, Mem, VReg
 WORDS = 0x00000001_00000001_00000001_00000001
 """The number 1 in the first byte of every word: Rcon of the first step."""
 
-AFTER_OVERFLOW = 0x1B * WORDS
-"""x^8 in AES's field, Rcon of step 9."""
-
 
 def _spread(word: int, by: int) -> int:
     """Return the byte permutation that copies a word to all places, rotated by so many bytes."""
     return int.from_bytes(bytes(4 * word + (i + by) % 4 for i in range(4)) * 4, "little")
 
 
-_STEPS = b"".join(
+KEY_STEPS = b"".join(
     value.to_bytes(16, "little")
     for value in (
         *((rcon(i)[0] * WORDS) << 8 * (i % 4) for i in range(1, 11)),
@@ -43,18 +40,11 @@ class _Schedule:
 
     b: Builder
     rcon: Value | None = None
-    step: int = 0
 
     def _next_rcon(self) -> Value:
         """Return Rcon of the next step: x^(step - 1) in the first byte of every word."""
-        b = self.b
-        self.step += 1
-        if self.rcon is None:
-            self.rcon = b.const(WORDS, "rcon_1")
-        elif self.step == 9:
-            self.rcon = b.const(AFTER_OVERFLOW, "rcon_9")
-        else:
-            self.rcon = b.shl64(self.rcon, 1, "Rcon")
+        b, last = self.b, self.rcon
+        self.rcon = b.const(WORDS, "rcon_1") if last is None else b.shl64(last, 1, "Rcon")
         return self.rcon
 
     def sub_rot(self, key: VReg, word: int, rcon: Value | None = None) -> VReg:
@@ -89,7 +79,7 @@ class _Ahead:
         """Record X_-3 to X_0 of the first key."""
         self.b, self.key, self.step = b, key, 0
         self.before: tuple[VReg, VReg] | None = None
-        self.table = b.gpr("gpr_address", b.const_bytes(_STEPS, "key_steps"))
+        self.table = b.gpr("gpr_address", b.const_bytes(KEY_STEPS, "key_steps"))
         twos = b.xor(key, b.shr_bytes(key, 4), "w_2 + w_3, third")
         all_four = b.xor(twos, b.shr_bytes(twos, 8), "w_0 + … + w_3, first")
         odd = b.xor(key, b.shr_bytes(key, 8), "w_1 + w_3, second")
