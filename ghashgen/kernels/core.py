@@ -123,6 +123,8 @@ class Fixed:
     """A pointer to a fixed number of bytes."""
 
     count: int
+    parts: tuple[tuple[str, int], ...] = ()
+    """What lies there, by name, each with its offset; () if it is one thing."""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,13 @@ class TableEntry(Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
 
 
+class Parts(Struct, frozen=True):
+    """Memory of a parameter other than the table: its size, and what lies where, in bytes."""
+
+    bytes: int
+    offsets: Mapping[str, int]
+
+
 class Left(Struct, frozen=True):
     """Where a function leaves secrets."""
 
@@ -81,7 +88,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     """
     cpu_features: tuple[str, ...]
     symbols: Mapping[str, str]
+    prototypes: Mapping[str, str] | UnsetType = UNSET
+    """The functions in C. Version 0.3.0 and older do not state this."""
     table: TableEntry
+    parts: Mapping[str, Parts] | UnsetType = UNSET
+    """By parameter; absent if no parameter has parts."""
     stack_bytes: Mapping[str, int]
     spill_slots: Mapping[str, int]
     registers: Mapping[str, tuple[str, ...]]

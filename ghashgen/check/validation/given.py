@@ -71,7 +71,9 @@ def _trials(runner: Runner, built: Built[GivenKernel]) -> Iterator[Iterator[Tria
             yield (_as_called(kernel, trial, trial.key) for trial in some)
             continue
         for size in aes.ROUNDS:
-            wanted = Wanted(size, kernel.blocks, (), tail_bound(kernel.blocks), runner.sample, few)
+            wanted = Wanted(
+                size, kernel.blocks, (), tail_bound(kernel.blocks), runner.sample, few, False
+            )
             every = chain(SUITES[name](wanted), turns.trials(name, size, kernel.blocks, few))
             yield (_as_called(kernel, trial, Key(trial.key).h) for trial in every)
 

@@ -13,6 +13,7 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import (
+    DIFFERS,
     DONE,
     EVERY,
     GREATEST_LENGTH,
@@ -165,7 +166,8 @@ class Message:
         lengths = Lengths(names, numbers, "x")
         mask = self.initial.mask if self.begins else lambda state: variable(MASK)
         self.tag = Tag(lengths, self.hashing, mask)
-        self.answer = Answer(self.tag, self.text if self.begins else None)
+        keeps = self.begins and spec.untouched
+        self.answer = Answer(self.tag, self.text if self.begins else None, keeps)
         hooks = (
             (self.initial.lengths.named, self.begins),
             (lengths.named, "tag" in self.given),
@@ -267,7 +269,10 @@ class Message:
             return End(refused, refused=True)
         status = DONE if self.begins or self.goes_on else None
         only = STREAM if self.goes_on else ""
-        return End(self.answer.status(state) if self.asks else status, self.left(state), only)
+        status = self.answer.status(state) if self.asks else status
+        if status == DIFFERS and self.answer.keeps:
+            return End(status, untouched=True)
+        return End(status, self.left(state), only)
 
     def left(self, state: State) -> Iterator[Left]:
         """Yield what is in each buffer at the return, beside the output."""
