@@ -18,8 +18,8 @@
 
 Each family has its own keys (`ghashgen.check.claims`): "gcm" and "ctr" need key_bits, and "key0" …
 among their cells, and have neither op nor entries; "ctr" has no order; "given" has the place of the
-number of rounds. Only the form is checked
-here; the statement itself checks the meaning. The prover does not read files.
+number of rounds. Only the form is checked here; the statement itself checks the meaning. The prover
+does not read files.
 """
 
 from dataclasses import fields
