@@ -159,10 +159,10 @@ LENGTH = Word("size_t")
 class Param:
     """One parameter: its name in C and its meaning.
 
-    `role` is its name in statements. Memory has a `direction` and an alignment in bytes that callers
-    promise; numbers have neither. Time may depend on parameters that are not `secret`. `may_be`
-    names the parameter whose memory it may share, at the same address; any other overlap is the
-    caller's error. `allowed` are the numbers for which the function does its work, () for all.
+    `role` is its name in statements. Memory has a `direction` and an alignment in bytes that
+    callers promise; numbers have neither. Time may depend on parameters that are not `secret`.
+    `may_be` names the parameter whose memory it may share, at the same address; any other overlap
+    is the caller's error. `allowed` are the numbers for which the function works, () for all.
     """
 
     name: str
