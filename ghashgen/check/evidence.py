@@ -17,7 +17,8 @@ from ghashgen.output.artefact import Artefact, sha256
 from ghashgen.run.built import Built, build_made
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
-from ghashgen.verify.theorems import FunctionProof, covered
+from ghashgen.verify.report import covered
+from ghashgen.verify.theorems import FunctionProof
 
 
 @dataclass(frozen=True)

@@ -258,6 +258,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             "line": families()[entry.family].line(entry.axes),
             "file": ", ".join((paths := _paths(order, entry)).values()),
             "elf": artefact.target.fmt.name in paths,
+            "symbols": _symbols(entry),
             "caller": caller or (IDLE if entry.name in prepared.idle else ""),
             "evidence": known,
             "again": _command("prove", artefact.kernel, artefact.target),
@@ -287,6 +288,13 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             sources=sorted(name for name in prepared.files if name.endswith(".c")),
         )
     )
+
+
+def _symbols(entry: Entry) -> str:
+    """Return a kernel's symbols in words."""
+    own = all(symbol == f"{entry.base}_{name}" for name, symbol in entry.symbols.items())
+    listed = ", ".join(entry.symbols if own else entry.symbols.values())
+    return f"{entry.base}_{{ {listed} }}" if own else listed
 
 
 def _compares(entries: Iterable[Entry]) -> list[str]:

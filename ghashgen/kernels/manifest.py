@@ -163,8 +163,11 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """The beginning of its symbols: the folder's prefix, and its name."""
-        return _bases(self.symbols)[0]
+        """The beginning of its symbols: the folder's prefix, and its name; where a host prescribes
+        them, its name.
+        """
+        bases = _bases(self.symbols)
+        return bases[0] if len(bases) == 1 else self.name
 
     @property
     def prefix(self) -> str:
@@ -244,7 +247,8 @@ def read(folder: Path) -> Manifest | None:
     for i, entry in enumerate(found.kernels):
         if not (folder / entry.file).resolve().is_relative_to(folder.resolve()):
             raise _FILE.refuse(path, f"kernels[{i}].file: {entry.file} lies outside the folder")
-        if len(_bases(entry.symbols)) != 1:
+        # Each may also be a host's.
+        if len(_bases(entry.symbols)) != 1 and _bases(entry.symbols) != [*entry.symbols.values()]:
             raise _FILE.refuse(path, f"kernels[{i}].symbols: not one name, and a function each")
     try:
         checked = [_checked(entry, f"kernels[{i}]") for i, entry in enumerate(found.kernels)]

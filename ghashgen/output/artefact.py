@@ -81,13 +81,14 @@ def finish(
     require_fit((kernel,), target)
     # Only ELF is read here. The bytes do not depend on the container.
     as_elf = replace(target, fmt=kernel.instruction_set.arch.default_format)
+    exported = functions_of(kernel)
 
     def assembled(functions: Mapping[str, Function]) -> bytes:
         text = draft(kernel, as_elf, functions)
         return assemble_text(assembler, kernel.name, text, as_elf.fmt.name)
 
     def lengths(code: ObjectCode, name: str) -> tuple[int, ...]:
-        body = code.function(target.symbol(f"{kernel.name}_{name}"))
+        body = code.function(exported[name].symbol_in(target.symbol(kernel.name)))
         return tuple(map(code.decoder.length, body))
 
     def measure(functions: Mapping[str, Function]) -> dict[str, tuple[int, ...]]:

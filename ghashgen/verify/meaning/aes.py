@@ -54,6 +54,9 @@ LIMITS = {
 }
 """The lengths in bytes that SP 800-38D has a meaning for."""
 
+ROUNDS_BYTES = 4
+"""Bytes of the number of rounds in a key schedule."""
+
 ENCRYPTING = ("encrypt", "seal", "encrypt_more")
 """The operations that hash what they write."""
 
@@ -230,6 +233,7 @@ class Message:
         return {
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
+            "first_counter": Buffer(Access.READ, BLOCK_BYTES, self.counters.at_entry),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
             "iv": reading(names, self.initial.iv, "iv_length"),
             "aad": reading(names, self.aad, "aad_length", begun),
@@ -241,7 +245,16 @@ class Message:
             STREAM: stream.buffer(names, self.counters if "output" in self.given else None)
             if self.goes_on
             else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
+            **({"schedule": self.schedule()} if "schedule" in self.given else {}),
         }
+
+    def schedule(self) -> Buffer:
+        """Return the key schedule of a caller: round keys, and the number of rounds."""
+        spec, keys = self.spec, list[Lane | None](self.counters.keys)
+        between = [None] * (spec.rounds_at // BLOCK_BYTES - len(keys))
+        number = spec.rounds - spec.rounds_less
+        lanes = [*keys, *between, number]
+        return Buffer(Access.READ, spec.rounds_at + ROUNDS_BYTES, holding(lanes))
 
     def refused(self, state: State) -> int | None:
         """Return the status of a call that writes nothing, None for any other."""

@@ -112,9 +112,7 @@ class Function:
             low = numbers[b.begins] if b.begins else 0
             arguments.append(Pointer(name, low))
             end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
-            regions.append(
-                Region(name, low, end, b.access, _none, b.align, content=b.content, over=b.over)
-            )
+            regions.append(Region(name, low, end, b.access, b.content, b.align, over=b.over))
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
         return Call(self.abi, tuple(arguments), tuple(regions), align, held)
 
@@ -262,7 +260,3 @@ class Function:
             return self.terms.form(lane)
         except NotPolynomialError as error:
             raise Refutation(Category.FUNCTION, f"{what}: {error}", at=error.at) from None
-
-
-def _none(index: int) -> Lane | None:
-    return None

@@ -11,7 +11,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation import ciphers
 from ghashgen.check.validation.cases import tail_bound
 from ghashgen.check.validation.ciphers import expanding
-from ghashgen.check.validation.gcm import cavp, messages, segments, streams, texts, turns
+from ghashgen.check.validation.gcm import cavp, many, messages, segments, streams, texts, turns
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.outcome import Validation
@@ -114,6 +114,11 @@ def _streamed(function: str, wanted: Wanted) -> Iterator[Trial]:
     yield from streams.trials(wanted.key_bytes, wanted.blocks, function, wanted.sample)
 
 
+def _together(function: str, wanted: Wanted) -> Iterator[Trial]:
+    """Yield bursts of messages."""
+    yield from many.trials(wanted.key_bytes, function, wanted.sample)
+
+
 def _segmented(function: str, wanted: Wanted) -> Iterator[Trial]:
     """Yield calls that join a text processed in segments."""
     yield from segments.SUITES[function](wanted.texts(), wanted.key_bytes)
@@ -126,6 +131,7 @@ SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
     "seal": _sealed,
     "open": _opened,
     **{name: partial(_streamed, name) for name in streams.FUNCTIONS},
+    **{name: partial(_together, name) for name in many.FUNCTIONS},
     **{name: partial(_segmented, name) for name in segments.SUITES},
 }
 """(what trials are made for) → the trials of a function."""
@@ -134,6 +140,7 @@ SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
 PLACED: Mapping[str, Callable[[int, int, str], list[Trial]]] = {
     **dict.fromkeys(("seal", "open"), messages.placed),
     **dict.fromkeys(streams.FUNCTIONS, streams.placed),
+    **dict.fromkeys(many.FUNCTIONS, many.placed),
 }
 """(key size in bytes, blocks of a group, function) → calls to make at every place: messages, right
 or wrong, for functions that arbitrary bytes test poorly.
