@@ -263,10 +263,8 @@ def _require_formats(formats: Sequence[str], wanted: Wanted, host: Host) -> None
     if len({*formats}) < len(formats):
         raise GhashgenError("--format names one format twice", "name each once")
     if wanted.abi:
-        raise GhashgenError(
-            "with several formats, each has its platform's calling convention",
-            "leave out --abi",
-        )
+        why = "with several formats, each has its platform's calling convention"
+        raise GhashgenError(why, "leave out --abi")
     if host.build_files is not BUILD_FILES:
         raise GhashgenError(
             f"the build files of host {host.name} are for one format", "name one --format"
