@@ -87,7 +87,7 @@ def closure(names: list[str]) -> Iterator[Distribution]:
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with the wheel, links to packages, and a folder to work in."""
+    """A venv with the wheel, links to packages beside it, and a folder to work in."""
 
     root: Path
     work: Path
