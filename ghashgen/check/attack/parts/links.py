@@ -95,7 +95,7 @@ def mangled(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     out, said = bytearray(data), []
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
         form = rng.choice(list(VALUES))
-        places = rows(out, form)
+        places = rows(bytes(out), form)
         if not places:
             continue
         at, fields = rng.choice(places), VALUES[form]
