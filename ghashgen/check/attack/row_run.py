@@ -121,7 +121,9 @@ def row_result(case: Case) -> Machine:
         )
     region = m.memory.regions[cases.BUFFER]
     known = region.cell
-    region.cell = lambda index: terms.variable(f"m{index}") if index in case.cells else known(index)
+    m.memory.regions[cases.BUFFER] = replace(
+        region, cell=lambda k: terms.variable(f"m{k}") if k in case.cells else known(k)
+    )
     if case.flags:
         one = Open(Why.UNDEFINED, True)
         m.flags = Flags(one, one, one, one, one)

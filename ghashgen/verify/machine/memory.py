@@ -8,6 +8,7 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ghashgen.verify.core.linear import Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, parts, replaced
@@ -69,6 +70,11 @@ class Memory:
         """The buffers in which bytes have been written at a place with unknowns."""
         self.stores = self.accesses = 0
         """How many stores there have been, and how many accesses have been checked."""
+
+    def done(self, name: str, end: Number) -> None:
+        """Note up to where a buffer is done."""
+        if self.regions[name].done != end:
+            self.regions[name] = replace(self.regions[name], done=end)
 
     def _refute(self, what: str, at: int) -> Refutation:
         return Refutation(Category.MEMORY, what, at=at)
@@ -257,10 +263,14 @@ class Memory:
             self._require_apart(over, offset, size)
             if not self.written[over].keys().isdisjoint(places):
                 raise unsupported(f"{name} read where {over} has been written", self.terms.at)
-        if not written and size == 16 and not offset % 16:
+        if size == 16 and not offset % 16 and written.keys().isdisjoint(places):
             return self._cell(name, offset)
         # A byte that has not been written has its initial content.
-        pieces = [written.get(k) or (self._cell(name, k), k % 16) for k in places]
+        first: dict[int, Lane] = {}
+        for k in places:
+            if k not in written and k - k % 16 not in first:
+                first[k - k % 16] = self._cell(name, k)
+        pieces = [written.get(k) or (first[k - k % 16], k % 16) for k in places]
         return self._compose(pieces, size)
 
     def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:

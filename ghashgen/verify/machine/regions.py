@@ -29,7 +29,7 @@ UNREADABLE = (Access.WRITE, Access.OUTPUT)
 """Kinds of access that cannot read unwritten bytes."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
 

@@ -113,4 +113,4 @@ class Answer:
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
-        memory.regions[out].done = state.ghosts[DONE]
+        memory.done(out, state.ghosts[DONE])

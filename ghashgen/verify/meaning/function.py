@@ -142,7 +142,7 @@ class Function:
         found = (partials(blocks, state.memory) for blocks in self.blocks)
         self.names.enter(state, frozenset(one for some in found for one in some))
         if self.text is not None:
-            state.memory.regions[self.text.out].done = state.ghosts[DONE]
+            state.memory.done(self.text.out, state.ghosts[DONE])
 
     def settled(self, arrival: Arrival, region: str) -> set[int]:
         """Return the written bytes of a buffer that an assertion may leave out: they are right.
