@@ -1,10 +1,11 @@
 /*
  * `call`: calls any function as standard input says, and checks the convention. Each buffer ends
  * `gap` bytes before a guard page, or begins that many after one. Only writable buffers can be
- * written. Format, all little-endian: "GHC1", u8 dirty (as abi_call takes it), u32 count, then calls:
+ * written. Format, all little-endian: "GHC2", u8 dirty (as abi_call takes it), u32 count, then calls:
  * u32 buffers, each with 16 bytes of name, u8 flags (1 writable, 2 placed by its start), u64 gap, u64
  * size and its bytes (with flag 4: u64 number and that many bytes; the rest are zeros); u32
- * arguments, each u8 kind and u64 value: kind 0 is a number, kind 1 the address of a buffer. Standard
+ * pointers, each u32 writable buffer, u64 place in it and u32 buffer whose address is added there, and
+ * subtracted after the call; u32 arguments, each u8 kind and u64 value: kind 0 is a number, kind 1 the address of a buffer. Standard
  * output gets, for each call, its violations of the convention (u64 size and text), u64 return value
  * (meaningless for a function that returns nothing), and the bytes of the writable buffers.
  */
@@ -16,9 +17,15 @@
 #include "fault.h"
 #include "input.h"
 
-#define BUFFERS KERNEL_ARGUMENTS
+#define BUFFERS 512
+#define POINTERS 512
 #define CALL_CPU_SECONDS 10
 #define MOST_GAP 4096
+
+struct pointer {
+    uint8_t *at;
+    uint64_t address;
+};
 
 struct calling {
     const struct ghashgen_kernel *k;
@@ -27,7 +34,8 @@ struct calling {
     char names[BUFFERS][17];
     uint8_t writable[BUFFERS];
     uint64_t args[KERNEL_ARGUMENTS], violations, result;
-    uint32_t buffer_count, count;
+    struct pointer pointers[POINTERS];
+    uint32_t buffer_count, pointer_count, count;
     int dirty_upper;
 };
 
@@ -38,6 +46,14 @@ static void perform(void *argument)
     struct calling *c = argument;
     c->violations = abi_call(c->k, c->entry, c->args, c->count, c->dirty_upper);
     c->result = abi_result();
+}
+
+static void add_to_word(uint8_t *at, uint64_t number)
+{
+    uint64_t word;
+    memcpy(&word, at, 8);
+    word += number;
+    memcpy(at, &word, 8);
 }
 
 static int no_memory(uint64_t size)
@@ -91,6 +107,23 @@ static int read_buffer(struct calling *c, uint32_t i)
     return code;
 }
 
+static int read_pointer(struct calling *c, uint32_t i)
+{
+    uint64_t from, place, to;
+    int code = read_little_endian(&from, 4);
+    if (code || (code = read_little_endian(&place, 8)) != 0 || (code = read_little_endian(&to, 4)) != 0)
+        return code;
+    if (from >= c->buffer_count || to >= c->buffer_count || !c->writable[from] ||
+        c->guards[from].size < 8 || place > c->guards[from].size - 8) {
+        complain("pointer %u has no place, or no buffer", i);
+        return EXIT_USAGE;
+    }
+    struct pointer *p = &c->pointers[i];
+    *p = (struct pointer){c->guards[from].object + place, (uintptr_t)c->guards[to].object};
+    add_to_word(p->at, p->address);
+    return EXIT_OK;
+}
+
 static int read_argument(struct calling *c, uint32_t i)
 {
     uint64_t kind, value;
@@ -107,7 +140,7 @@ static int read_argument(struct calling *c, uint32_t i)
 
 static int read_call(struct calling *c)
 {
-    uint64_t count;
+    uint64_t count, pointers;
     int code = read_little_endian(&count, 4);
     c->buffer_count = count > BUFFERS ? 0 : (uint32_t)count;
     if (!code && count > BUFFERS) {
@@ -116,6 +149,15 @@ static int read_call(struct calling *c)
     }
     for (uint32_t i = 0; !code && i < c->buffer_count; i++)
         code = read_buffer(c, i);
+    if (code || (code = read_little_endian(&pointers, 4)) != 0)
+        return code;
+    c->pointer_count = pointers > POINTERS ? 0 : (uint32_t)pointers;
+    if (pointers > POINTERS) {
+        complain("a call of more than %d pointers", POINTERS);
+        return EXIT_USAGE;
+    }
+    for (uint32_t i = 0; !code && i < c->pointer_count; i++)
+        code = read_pointer(c, i);
     if (code || (code = read_little_endian(&count, 4)) != 0)
         return code;
     if (count > KERNEL_ARGUMENTS) {
@@ -162,6 +204,8 @@ static int make_call(struct calling *c, const char *function, uint64_t number)
                  what);
         return EXIT_FAULT;
     }
+    for (uint32_t i = 0; i < c->pointer_count; i++)
+        add_to_word(c->pointers[i].at, -c->pointers[i].address);
     abi_describe(c->violations, what, sizeof what);
     int written = write_number(strlen(what)) && fputs(what, stdout) != EOF;
     written &= write_number(c->result);
@@ -181,7 +225,7 @@ int command_call(const struct ghashgen_kernel *k, const char *function)
         complain("%s has no %s", k->name, function);
         return EXIT_USAGE;
     }
-    int code = read_magic("GHC1");
+    int code = read_magic("GHC2");
     if (code || (code = read_little_endian(&dirty_upper, 1)) != 0)
         return code;
     c.dirty_upper = dirty_upper != 0;

@@ -355,7 +355,6 @@ CODES: Mapping[str, Code] = {
     "mask": Code("wr", "the bits of a general register"),
     "load_mask": Code("wm", "8 bytes", memory=8),
     "load_masked": Code("wrm", "the bytes of the mask, zeros elsewhere; no other byte is accessed"),
-    "spread_masked": Code("wrm", "the 4-byte words of the mask of 16 bytes, repeated", memory=16),
     "store_masked": Code("mrr", "the bytes of the mask; no other byte is accessed"),
     "shuffle_masked": Code("wrrr", "shuffle_bytes, zeros outside the mask"),
     "masked": Code("wrr", "the bytes of the mask, zeros elsewhere"),

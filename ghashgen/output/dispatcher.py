@@ -123,7 +123,7 @@ def render_dispatch(
     rows = [row for one in conventions for row in one["rows"]]
     filled = {use.name for use in question.dispatched if use.fills}
     keys = [row for row in rows if row["use"] in filled]
-    known_functions = _functions(family)
+    known_functions = _functions(family, pool)
     some = {n for n in known_functions if any(n not in kernel["symbols"] for kernel in kernels)}
     values = {
         "library": library + part,
@@ -132,11 +132,12 @@ def render_dispatch(
         "conventions": conventions,
         "features": FEATURES,
         "functions": known_functions,
+        "types": list(dict.fromkeys(f.types for f in known_functions.values() if f.types)),
         "some": [name for name in known_functions if name in some],
         "calls": [
             _call(library + part, function, name in some)
             for name, function in known_functions.items()
-            if name != "init" and (name not in some or function.returns)
+            if name != "init" and (name not in some or function.returns or function.types)
         ],
         "absent": ABSENT if any(known_functions[name].returns for name in some) else None,
         "operations": question.values,
@@ -218,15 +219,22 @@ def _convention(
                 )
             rows += [_row(value, use.name, row, known) for row in found]
             taken |= {pick.candidate for row in found for pick in row.picks}
-    functions = _functions(question.family)
+    functions = _functions(question.family, pool)
     kernels = [_kernel(each, functions) for each in sorted(taken, key=lambda c: c.name)]
     return {"abi": abi, "kernels": kernels, "rows": rows}
 
 
-def _functions(family: str) -> Mapping[str, Function[Any]]:
-    """Return the functions that a family's kernels are called by: with the standard types only."""
+def _functions(family: str, pool: Sequence[Candidate]) -> Mapping[str, Function[Any]]:
+    """Return the functions that a family's kernels are called by.
+
+    Those with types of their own are among them if one of these kernels has them.
+    """
     known = families()[family].functions()
-    return {name: function for name, function in known.items() if not function.types}
+    return {
+        name: function
+        for name, function in known.items()
+        if not function.types or any(each.exports({name}) for each in pool)
+    }
 
 
 def _kernel(candidate: Candidate, functions: Iterable[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ A number that counts a buffer may be omitted: it follows from the buffer. Memory
 only fills may be omitted too: it holds garbage before the call.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,9 @@ class Memory:
     at_start: bool = False
     zeros: int = 0
     """Zero bytes after the content of a read-only buffer; may exceed any real memory."""
+    pointers: Sequence[tuple[int, "Memory"]] = ()
+    """Places in it that hold the addresses of other buffers, 8 bytes each. Before the call its
+    content is 0 there; what comes back is the difference to the address, so again 0."""
 
     @property
     def size(self) -> int:
@@ -41,6 +44,17 @@ class Memory:
 
 Arguments = Sequence[int | Memory]
 """The arguments of one call: numbers and buffers, in the order of the parameters."""
+
+
+def buffers_of(given: Arguments) -> list[Memory]:
+    """Return the buffers of a call, each once, also those whose addresses others hold."""
+
+    def held(one: Memory) -> Iterator[Memory]:
+        yield one
+        for _, other in one.pointers:
+            yield from held(other)
+
+    return list(dict.fromkeys(y for x in given if isinstance(x, Memory) for y in held(x)))
 
 
 @dataclass(frozen=True)
@@ -58,8 +72,8 @@ class Answer:
 
 def answered(function: Function[Any], buffers: Mapping[str, bytes], register: int) -> Answer:
     """Return the answer to a call, given the final buffers and result register."""
-    written = {param.name for param in function.params if param.written}
-    kept = {name: data for name, data in buffers.items() if name in written}
+    unwritten = {param.name for param in function.params if not param.written}
+    kept = {name: data for name, data in buffers.items() if name not in unwritten}
     return Answer(kept, function.returns.number(register) if function.returns else None)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from ghashgen.arch.core import Arch
 from ghashgen.arch.features import FEATURES_OFF
-from ghashgen.run.arguments import Arguments, Memory
+from ghashgen.run.arguments import Arguments, Memory, buffers_of
 from ghashgen.run.machine import NATIVE, machine_for
 from ghashgen.run.table import HarnessKernel, check_linkable, write_table
 from ghashgen.support.errors import GhashgenError
@@ -193,7 +193,7 @@ class Harness:
             (size,) = struct.unpack("<Q", output.read(8))
             violations = output.read(size).decode()
             (register,) = struct.unpack("<Q", output.read(8))
-            written = [x for x in _buffers(call) if x.writable]
+            written = [x for x in buffers_of(call) if x.writable]
             buffers = {x.name: output.read(x.size) for x in written}
             out.append(Called(violations, buffers, register))
         return out
@@ -265,16 +265,12 @@ def encode(vectors: Sequence[Vector]) -> bytes:
     return b"".join(parts)
 
 
-def _buffers(call: Arguments) -> list[Memory]:
-    """Return the buffers of a call; what is given for two parameters is one buffer."""
-    return list(dict.fromkeys(x for x in call if isinstance(x, Memory)))
-
-
 def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
     """Return the input of ``call``, as specified in ``harness/call.c``."""
-    parts = [b"GHC1", struct.pack("<BI", dirty, len(calls))]
+    parts = [b"GHC2", struct.pack("<BI", dirty, len(calls))]
     for call in calls:
-        buffers = _buffers(call)
+        buffers = buffers_of(call)
+        numbers = {x: i for i, x in enumerate(buffers)}
         parts.append(struct.pack("<I", len(buffers)))
         for x in buffers:
             content = _GARBAGE * x.content if isinstance(x.content, int) else x.content
@@ -283,10 +279,13 @@ def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
             if x.zeros:
                 parts.append(struct.pack("<Q", len(content)))
             parts.append(content)
+        held = [(numbers[x], at, numbers[y]) for x in buffers for at, y in x.pointers]
+        parts.append(struct.pack("<I", len(held)))
+        parts += [struct.pack("<IQI", *one) for one in held]
         parts.append(struct.pack("<I", len(call)))
         for value in call:
             if isinstance(value, Memory):
-                parts.append(struct.pack("<BQ", 1, buffers.index(value)))
+                parts.append(struct.pack("<BQ", 1, numbers[value]))
             else:
                 parts.append(struct.pack("<BQ", 0, value % 2**64))
     return b"".join(parts)

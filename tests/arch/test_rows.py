@@ -21,7 +21,7 @@ NARROW = {"store_high", "clear_upper"}
 """Wide registers beside narrow code: bytes swapped through the stack."""
 
 MASKED = {
-    *("mask", "load_mask", "load_masked", "store_masked", "spread_masked", "masked"),
+    *("mask", "load_mask", "load_masked", "store_masked", "masked"),
     *("shuffle_masked", "differing", "mask_bits", "gpr_low", "pick_lanes", "store_lane"),
 }
 """Mask registers, and what goes with four lanes."""

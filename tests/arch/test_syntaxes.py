@@ -57,6 +57,7 @@ def varied(form: Form, rng: random.Random) -> Form:
         choices = {
             RegClass.VEC: range(vectors),
             RegClass.GPR: [n for n in general if n != 4],
+            RegClass.MASK: range(1, 8),
         }
         # An idiom names one register twice.
         return changed.setdefault(old, PReg(old.cls, rng.choice(choices[old.cls])))

@@ -1,242 +1,252 @@
-"""Many messages in one call: bursts of all mixes of lengths, against another library."""
+"""Many messages in one call: bursts of all mixes of lengths, right, and wrong by planted faults."""
 
 from __future__ import annotations
 
 import ctypes
-import mmap
-import platform
-import random
+import os
+import re
+import shlex
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 
 import pytest
+from click.testing import CliRunner
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from helpers.cpus import AS_FOUND
+from helpers.cpus import AS_FOUND, lacking
+from helpers.emulating import needs_emulator
+from helpers.examples import ROOT, WARNINGS, run
 
+from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import require_provable
+from ghashgen.check.validation.gcm import many
+from ghashgen.check.validation.runners import Emulated, Native, native
+from ghashgen.check.validation.trials import calls, faults
+from ghashgen.cli.main import cli
 from ghashgen.kernels.gcm.catalogue import catalogue
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.records import RECORD_BYTES, WORDS
-from ghashgen.kernels.target import target
-from ghashgen.output.artefact import make
+from ghashgen.kernels.target import runnable, target
+from ghashgen.output.generate import generate
+from ghashgen.run.built import Built, build
+from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble_text, find_cc
+from ghashgen.support.toolchain import Tool, assemble, assemble_text, find_cc
 
-NEEDED = {"avx512bw", "avx512dq", "avx512vl", "bmi2", "vaes", "vpclmulqdq"}
 here = pytest.mark.cpu(AS_FOUND)
-DONE, DIFFERS, REFUSED = range(3)
-PAGE, CANARY = mmap.PAGESIZE, 0xA5
-LIBC = ctypes.CDLL(None, use_errno=True)
+NEEDS = ("avx512bw", "avx512dq", "avx512vl", "bmi2", "vaes", "vpclmulqdq")
+EVERY = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24}
 
 
 def kernel(key: int) -> GcmKernel:
-    return GcmKernel(key, "avx512", "k", "clmul1", 32, short=True, many=True)
+    return GcmKernel(key, "avx512", "k", "clmul1", 24, short=True, many=True)
 
 
-class Record(ctypes.Structure):
-    """The C type `struct ghashgen_message`."""
-
-    _fields_ = [(word, ctypes.c_uint64) for word in WORDS]
-
-
-@dataclass
-class Guarded:
-    """Pages of buffers, each of which ends where a page begins that nobody may touch."""
-
-    pages: list[mmap.mmap]
-
-    def buffer(self, data: bytes) -> int:
-        """Return the address of a copy of `data`, with canaries before it."""
-        pages = len(data) // PAGE + 1
-        held = mmap.mmap(-1, PAGE * (pages + 1))
-        self.pages.append(held)
-        start = ctypes.addressof(ctypes.c_char.from_buffer(held))
-        end = start + PAGE * pages
-        ctypes.memset(start, CANARY, PAGE * pages)
-        ctypes.memmove(end - len(data), data, len(data))
-        assert LIBC.mprotect(ctypes.c_void_p(end), ctypes.c_size_t(PAGE), 0) == 0
-        return end - len(data)
+def commands() -> list[str]:
+    """The lines of docs/gcm-many.md that generate a kernel, build the example and run it."""
+    page = (ROOT / "docs/gcm-many.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
+    return [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
 
 
-@dataclass
-class Burst:
-    """Messages of one key as a call takes them."""
-
-    key: bytes
-    rng: random.Random
-    guarded: Guarded
-
-    def message(self, iv: int, aad: int, text: int) -> tuple[bytes, bytes, bytes, bytes]:
-        parts = tuple(self.rng.randbytes(n) for n in (iv, aad, text))
-        sealed = AESGCM(self.key).encrypt(parts[0], parts[2], parts[1])
-        return parts[0], parts[1], parts[2], sealed
-
-    def record(self, given: tuple[bytes, ...], seals: bool, in_place: bool) -> Record:
-        iv, aad, text, sealed = given
-        source = text if seals else sealed[:-16]
-        at = self.guarded.buffer(source)
-        out = at if in_place else self.guarded.buffer(bytes(len(source)))
-        tag = self.guarded.buffer(bytes(16) if seals else sealed[-16:])
-        where = (self.guarded.buffer(iv), self.guarded.buffer(aad) if aad else 0, at, out, tag)
-        return Record(*where, len(text), len(aad), len(iv), 16, 77)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the page's first command has been given."""
+    here = tmp_path_factory.mktemp("many")
+    words = shlex.split(commands()[0])
+    assert (words[0], words[-2]) == ("ghashgen", "--out")
+    done = CliRunner().invoke(cli, [*words[1:-1], str(here / words[-1])])
+    assert done.exit_code == 0, done.output
+    return here
 
 
-def read(record: Record, word: str, count: int) -> bytes:
-    at = getattr(record, word)
-    assert ctypes.string_at(at - 16, 16) == bytes([CANARY]) * 16
-    return ctypes.string_at(at, count)
-
-
-@dataclass
-class Code:
-    """The kernel's functions and a context."""
-
-    lib: ctypes.CDLL
-    name: str
-    key: bytes
-    context: ctypes.Array[ctypes.c_char]
-
-    def call(self, function: str, records: list[Record]) -> list[Record]:
-        array = (Record * len(records))(*records)
-        run = getattr(self.lib, f"{self.name}_{function}")
-        run(ctypes.byref(self.context), array, ctypes.c_size_t(len(records)))
-        return list(array)
+@pytest.fixture(scope="module")
+def small(folder: Path) -> Built:
+    (one,) = build([kernel(128)], runnable("sysv"), folder / "folder", folder)
+    assert one.source != "rendered"
+    return one
 
 
 @pytest.fixture(scope="module", params=[128, 256])
-def code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Code:
-    if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("the kernel is x86-64 code and this machine is not")
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    flags = next((line.split() for line in lines if line.startswith("flags")), [])
-    if missing := NEEDED - set(flags):
-        pytest.skip(f"this CPU has no {', '.join(sorted(missing))}")
-    one, folder = kernel(request.param), tmp_path_factory.mktemp("many")
-    nasm = find_nasm()
-    obj, shared = folder / "many.o", folder / "many.so"
-    obj.write_bytes(assemble_text(nasm, "many", make(one, target(), nasm).text, "elf64"))
-    command = [*find_cc().command, "-shared", "-nostdlib", str(obj), "-o", str(shared)]
-    subprocess.run(command, check=True)
-    lib, key = ctypes.CDLL(str(shared)), random.Random(request.param).randbytes(one.key_bytes)
-    context = ctypes.create_string_buffer(one.layout.size + 64)
-    getattr(lib, f"{one.name}_init")(ctypes.byref(context), key)
-    return Code(lib, one.name, key, context)
+def built(request: pytest.FixtureRequest, small: Built, folder: Path) -> Built:
+    if request.param == 128:
+        return small
+    (one,) = build([kernel(request.param)], runnable("sysv"), folder / "none", folder)
+    return one
 
 
-@pytest.fixture
-def guarded() -> Guarded:
-    return Guarded([])
+def test_the_example_of_the_page_opens_all_packets_but_the_changed_one(folder: Path) -> None:
+    _, assembled, line = commands()
+    built, start = line.split(" && ")
+    for command, more in ((assembled, []), (built, WARNINGS)):
+        done = run(command, folder, more)
+        assert done.returncode == 0, done.stderr
+    if not lacking(NEEDS):
+        done = run(start, folder, [])
+        assert (done.returncode, done.stdout) == (0, "ffffffdf\n")
 
 
-def lengths(rng: random.Random, mix: str, count: int) -> list[tuple[int, int, int]]:
-    """Bytes of IV, AAD and text."""
-    first = rng.choice((rng.randrange(1, 17), rng.randrange(1, 65), rng.randrange(1, 1560)))
-    aad = rng.randrange(1, 17)
-    match mix:
-        case "alike":
-            return [(12, aad, first)] * count
-        case "rows":
-            rows = (first - 1) // 64
-            return [
-                (12, rng.randrange(1, 17), 64 * rows + rng.randrange(1, 65)) for _ in range(count)
-            ]
-        case "changing":
-            sizes = [rng.choice((5, 16, 17, 64, 65, 130)) for _ in range(count // 4 + 1)]
-            return [(12, aad, sizes[i // 4]) for i in range(count)]
-    return [
-        (rng.choice((12, 12, 12, 8, 16, 60)), rng.randrange(40), rng.randrange(200))
-        for _ in range(count)
-    ]
+def runner(built: Built, folder: Path) -> Native:
+    if without := lacking(built.features):
+        pytest.skip(f"this CPU lacks {', '.join(without)}")
+    return native([built], folder)
 
 
-MIXES = ("alike", "rows", "changing", "any")
+def told(native: Native, built: Built, function: str, sample: int) -> Iterator[str]:
+    """Yield what bursts tell of a function."""
+    try:
+        yield from faults(native, built, many.trials(built.key_bytes, function, sample))
+    except GhashgenError as error:
+        yield str(error)
 
 
 @here
-@pytest.mark.parametrize("in_place", [False, True], ids=["apart", "in-place"])
-@pytest.mark.parametrize("mix", MIXES)
-def test_every_message_is_sealed_as_by_another_library(
-    code: Code, guarded: Guarded, mix: str, in_place: bool
+@pytest.mark.parametrize("function", many.FUNCTIONS)
+def test_every_message_of_a_burst_is_as_by_another_library(
+    built: Built, function: str, harness_folder: Path
 ) -> None:
-    rng = random.Random(f"{mix} {in_place}")
-    burst = Burst(code.key, rng, guarded)
-    for count in (*range(1, 18), 32):
-        given = [burst.message(*each) for each in lengths(rng, mix, count)]
-        records = [burst.record(each, True, in_place) for each in given]
-        for (_, _, text, sealed), record in zip(
-            given, code.call("seal_many", records), strict=True
-        ):
-            assert record.status == DONE
-            assert read(record, "out", len(text)) + read(record, "tag", 16) == sealed
-            assert in_place or read(record, "in", len(text)) == text
+    assert not list(told(runner(built, harness_folder), built, function, 4))
 
 
 @here
-@pytest.mark.parametrize("in_place", [False, True], ids=["apart", "in-place"])
-@pytest.mark.parametrize("mix", MIXES)
-def test_every_message_is_opened_or_refused_by_its_own_tag(
-    code: Code, guarded: Guarded, mix: str, in_place: bool
+def test_records_and_buffers_may_lie_anywhere(small: Built, harness_folder: Path) -> None:
+    native, key = runner(small, harness_folder), small.key_bytes
+    own = {name: many.placed(key, small.blocks, name) for name in many.FUNCTIONS}
+    assert native.placed(small, calls(native, small, own)) == []
+    (wrong,) = own["seal_many"]
+    held = {name: wrong.pointers[name][:-1] for name in wrong.pointers}
+    (line,) = native.placed(
+        small, calls(native, small, {"seal_many": [replace(wrong, pointers=held)]})
+    )
+    assert "buffers against the pages behind them" in line
+
+
+def test_bursts_have_every_count_and_every_status() -> None:
+    for function in many.FUNCTIONS:
+        bursts = many.trials(16, function, 4)
+        counts = {len(each.given["messages"]) // RECORD_BYTES for each in bursts}
+        assert {0, *EVERY} <= counts
+        ends = [part.wanted for each in bursts for part in each.parts if part.name == "messages"]
+        statuses = {w[at - 8] for w in ends for at in range(RECORD_BYTES, len(w) + 1, RECORD_BYTES)}
+        assert statuses == ({0, 2} if function == many.SEAL else {0, 1, 2})
+
+
+PLANTED = [
+    ("swapped lanes", "seal_many", r"0x01( +; tags: lane 1)", r"0x02\1", r"tag \d+ from byte 0"),
+    ("a tag in another's place", "seal_many", r"\[rsi - 208\]( +; tags: tag)", r"[rsi - 128]\1",
+     r"tag \d+ from byte 0"),
+    ("a tail in the next bytes", "seal_many", r"(vmovdqu8 +\[\w+\])\{k1\}(.*written)", r"\1\2",
+     r"past the end|write at out"),
+    ("another's status", "seal_many", r"\[rsi - 168\](.*tags: status)", r"[rsi - 88]\1",
+     r"messages from byte 152 on: got 4d"),
+    ("another's status", "open_many", r"\[rsi - 168\](.*tags: status)", r"[rsi - 88]\1",
+     r"messages from byte 152 on: got 4d"),
+    ("a group of three", "seal_many", r"(cmp +rax, )0x04(\n    jb +\.one\b)", r"\g<1>0x03\2",
+     r"messages"),
+    ("a group that is counted as three", "seal_many", r"(sub +\w+, )0x04(\n)", r"\g<1>0x03\2",
+     r"messages"),
+    ("one message less", "open_many", r"0x50( +; the next message)", r"0xa0\1", r"messages"),
+    ("the verdict of a neighbour", "open_many", r"(shr +rbx, )0x02", r"\g<1>0x01",
+     r"past the end"),
+    ("a text that is not cleared", "open_many", r"vmovdqu64 +\[\w+\], \w+ +; zeros", "nop",
+     r"out \d+ from byte"),
+]  # fmt: skip
+"""(fault, function, what stands in its text, what is put there, how it is told)"""
+
+
+@here
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda one: f"{one[1]} {one[0]}")
+def test_a_planted_fault_is_told(
+    small: Built, planted: tuple[str, ...], nasm: Tool, tmp_path: Path
 ) -> None:
-    rng = random.Random(f"{mix} {in_place} open")
-    burst = Burst(code.key, rng, guarded)
-    for count in (*range(1, 18), 32):
-        given = [burst.message(*each) for each in lengths(rng, mix, count)]
-        wrong = {i for i in range(count) if rng.random() < 0.2}
-        if count > 8:
-            # Of two neighbours, each has the other's tag.
-            a, b = given[4], given[5]
-            given[4], given[5] = (
-                (*a[:3], a[3][:-16] + b[3][-16:]),
-                (*b[:3], b[3][:-16] + a[3][-16:]),
-            )
-            wrong = wrong - {4, 5}
-        for i in wrong:
-            tag = bytearray(given[i][3][-16:])
-            tag[rng.randrange(16)] ^= 1 << rng.randrange(8)
-            given[i] = (*given[i][:3], given[i][3][:-16] + tag)
-        if count > 8:
-            wrong |= {4, 5}
-        records = [burst.record(each, False, in_place) for each in given]
-        for i, record in enumerate(code.call("open_many", records)):
-            text = given[i][2]
-            assert record.status == (DIFFERS if i in wrong else DONE)
-            assert read(record, "out", len(text)) == (bytes(len(text)) if i in wrong else text)
+    _, function, old, new, words = planted
+    before, _, own = small.obj.with_suffix(".asm").read_text().partition(f"_{function}:\n")
+    own, end, after = own.partition("\n.end:")
+    changed, count = re.subn(old, new, own)
+    assert count
+    obj = tmp_path / "planted.o"
+    text = f"{before}_{function}:\n{changed}{end}{after}"
+    obj.write_bytes(assemble_text(nasm, "planted", text, "elf64"))
+    wrong = replace(small, obj=obj)
+    lines = list(told(runner(wrong, tmp_path), wrong, function, 16))
+    assert any(re.search(words, line) for line in lines), lines[:3]
 
 
-@here
-def test_an_invalid_length_refuses_one_message_alone(code: Code, guarded: Guarded) -> None:
-    burst = Burst(code.key, random.Random(5), guarded)
-    given = [burst.message(12, 12, 64) for _ in range(12)]
-    for function, word, value in (
-        ("seal_many", "iv_len", 0),
-        ("seal_many", "len", (1 << 36) - 31),
-        ("seal_many", "aad_len", 1 << 61),
-        ("open_many", "tag_len", 5),
-    ):
-        seals = function == "seal_many"
-        records = [burst.record(each, seals, False) for each in given]
-        setattr(records[6], word, value)
-        out = code.call(function, records)
-        assert [record.status for record in out] == [DONE] * 6 + [REFUSED] + [DONE] * 5
-        assert read(out[6], "out", 64) == bytes(64)
-        for (_, _, text, sealed), record in zip(given, out, strict=True):
-            if record.status == DONE:
-                assert read(record, "out", 64) == (sealed[:-16] if seals else text)
+@needs_emulator[0]
+def test_the_emulator_passes_records_too(emulator: Emulator, small: Built) -> None:
+    free: Queue[Emulator] = Queue()
+    free.put(emulator)
+    runner, key = Emulated(free), small.key_bytes
+    for function in many.FUNCTIONS:
+        few = [one for one in many.trials(key, function, 16) if len(one.parts) < 40]
+        assert list(faults(runner, small, few[:20])) == []
+        wrong = replace(few[3], parts=[replace(few[3].parts[-1], wanted=bytes(8) + b"1")])
+        (line,) = faults(runner, small, [wrong])
+        assert "messages from byte 8 on" in line
 
 
-@here
-def test_empty_messages_may_have_no_address_and_no_messages_do_nothing(code: Code) -> None:
-    iv, tags = bytes(12), [ctypes.create_string_buffer(16) for _ in range(5)]
-    at = ctypes.create_string_buffer(iv, 12)
-    records = [
-        Record(ctypes.addressof(at), 0, 0, 0, ctypes.addressof(tag), 0, 0, 12, 16, 7)
-        for tag in tags
+BURST = """
+#include <stdio.h>
+#include "ghashgen_gcm_dispatch.h"
+enum { COUNT = 5, LEN = 40 };
+int main(void)
+{
+    static struct ghashgen_gcm_key key;
+    static uint8_t bytes[16], iv[COUNT][12], text[COUNT][LEN + 16];
+    static struct ghashgen_message m[COUNT];
+    if (!ghashgen_gcm_key_init(&key, GHASHGEN_GCM_PACKETS, bytes, sizeof bytes))
+        return 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        iv[i][0] = (uint8_t)i;
+        m[i] = (struct ghashgen_message){.iv = iv[i], .iv_len = 12, .aad = iv[i], .aad_len = 8,
+            .in = text[i], .out = text[i], .len = LEN, .tag = text[i] + LEN, .tag_len = 16};
+    }
+    m[3].iv_len = 0;
+    ghashgen_gcm_key_seal_many(&key, m, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t j = 0; j < LEN + 16; j++)
+            printf("%02x", text[i][j]);
+        printf(" %u\\n", (unsigned)m[i].status);
+    }
+    text[2][7] ^= 1;
+    ghashgen_gcm_key_open_many(&key, m, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        printf("%u", (unsigned)m[i].status);
+    printf(" %s\\n", key.kernel->seal_many ? "at once" : "in turn");
+    return 0;
+}
+"""
+
+
+def test_the_dispatcher_takes_bursts_on_any_cpu(folder: Path, tmp_path: Path) -> None:
+    kernels, plain = folder / "folder", GcmKernel(128, "sse", "k", "clmul1", 2)
+    generate([plain], target(), kernels)
+    (tmp_path / "burst.c").write_text(BURST)
+    objects = []
+    for source in sorted(kernels.glob("*/*.asm")):
+        objects.append(tmp_path / f"{source.stem}.o")
+        assemble(find_nasm(), source, objects[-1])
+    cc = [*find_cc().command, "-std=c11", *WARNINGS[:3], "-Werror", f"-I{kernels}", *objects]
+    sources = [tmp_path / "burst.c", kernels / "ghashgen_gcm_dispatch.c"]
+    subprocess.run([*cc, *sources, "-o", tmp_path / "burst"], check=True)
+    wanted = [
+        (bytes(56) if i == 3 else AESGCM(bytes(16)).encrypt(iv, bytes(40), iv[:8])).hex()
+        + f" {2 if i == 3 else 0}"
+        for i, iv in enumerate(bytes([i]) + bytes(11) for i in range(5))
     ]
-    assert [record.status for record in code.call("seal_many", records)] == [DONE] * 5
-    assert {tag.raw for tag in tags} == {AESGCM(code.key).encrypt(iv, b"", b"")}
-    assert code.call("seal_many", []) == code.call("open_many", []) == []
+    here = "in turn" if lacking(NEEDS) else "at once"
+    for off, way in (("", here), ("avx512f", "in turn")):
+        done = subprocess.run(
+            [tmp_path / "burst"],
+            env={**os.environ, FEATURES_OFF: off},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.splitlines() == [*wanted, f"00120 {way}"]
 
 
 def test_what_is_not_proved_is_refused_and_stays_out_of_the_catalogue() -> None:
@@ -263,4 +273,7 @@ def test_kernels_that_cannot_have_it_refuse(
 
 
 def test_a_record_is_as_the_header_says() -> None:
+    class Record(ctypes.Structure):
+        _fields_ = [(word, ctypes.c_uint64) for word in WORDS]
+
     assert ctypes.sizeof(Record) == RECORD_BYTES

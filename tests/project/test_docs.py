@@ -39,7 +39,7 @@ SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PLACEHOLDERS = ("NAME", "ISA", "…", "*")
 FOLDERS = ("ghashgen/", "tests/", "harness/", "templates/", "generated/", "docs/", ".ci/")
-WORDS = {"ghashgen", "make", "cp", "rm", "grep", "nasm", "dask", "pip", "cc"}
+WORDS = {"ghashgen", "make", "pytest", "cp", "rm", "grep", "nasm", "dask", "pip", "cc"}
 """What the examples for a shell may start."""
 
 each = pytest.mark.parametrize("name", NAMES)
@@ -138,7 +138,7 @@ def broken_links(text: str, folder: Path) -> list[str]:
 
 def missing_paths(text: str) -> list[str]:
     """Code spans that name a file or folder of the project that is not there."""
-    # The files that CONTRIBUTING.md writes out (tests/test_stories.py).
+    # The files that CONTRIBUTING.md writes out (tests/project/test_stories.py).
     first = re.findall(r"^# (ghashgen/\S+)$", TEXTS["CONTRIBUTING.md"], re.MULTILINE)
     written_out = {path.rpartition("/")[2] for path in first}
     paths = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -19,7 +20,7 @@ SECTIONS = dict(re.findall(r"^## (An? .*)\n((?:(?!^## ).*\n)*)", PAGE, re.MULTIL
 
 @pytest.fixture(scope="module")
 def follower(tmp_path_factory: pytest.TempPathFactory) -> Follower:
-    return Follower(tmp_path_factory.mktemp("stories"), {})
+    return Follower(tmp_path_factory.mktemp("stories"), {"pytest": f"{sys.executable} -m pytest"})
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ DATA = bytes((29 * k + 3) & 0xFF for k in range(1024))
 BROKEN = {
     "constant": ("place_constant", (256, 512), FUNCTION, "(length 256)"),
     "length": ("place_length", (256, 512), FUNCTION, "(length 256)"),
-    "address": ("place_address", (192, 256), FUNCTION, "(length 192)"),
+    "address": ("place_address", (192, 256), FUNCTION, "(length 256)"),
     "return": ("place_return", (), ABI, "a return address is read"),
     "caller": ("place_caller", (), FUNCTION, "with what the caller left"),
     "table": ("place_table", (80,), FUNCTION, "(length 80)"),

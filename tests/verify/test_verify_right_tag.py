@@ -198,7 +198,7 @@ FALSE = {
     ),
     "a value that is nowhere": (
         edit("wanted", "ghosts", answer={"tag": "other"}),
-        "a value that is not the tag",
+        "a ghost of uother, which is no unknown value",
     ),
     "the tag is public": (edit("wanted", "places", **{"v0.0": "!"}), "v0.0 is a secret"),
     "the tag is forgotten": (

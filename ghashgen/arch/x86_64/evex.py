@@ -59,7 +59,6 @@ LOWER = {
         load_mask:      kmovq.load d m
         load_masked:    vmovdqu8.load d a m
         store_masked:   vmovdqu8.store m a b
-        spread_masked:  vbroadcasti32x4 d a m
         masked:         vmovdqu8.masked d a b
         shuffle_masked: vpshufb.masked d a b c
         differing:      vpcmpuq d a b 4

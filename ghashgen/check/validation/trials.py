@@ -52,9 +52,11 @@ class Trial:
     """Expected return value; None for a function that returns nothing."""
     in_place: bool = False
     said: Mapping[str, int] = field(default_factory=dict)
-    """Numbers passed instead of the buffers' actual lengths."""
+    """Numbers passed instead of the buffers' actual lengths, or of a buffer's address."""
     zeros: Mapping[str, int] = field(default_factory=dict)
     """Zero bytes to append to the given values, by parameter."""
+    pointers: Mapping[str, Sequence[tuple[int, Memory]]] = field(default_factory=dict)
+    """Places that hold the addresses of other buffers (`Memory.pointers`), by parameter."""
     at_start: bool = False
     """Whether buffers begin just behind a forbidden page, instead of ending before one."""
 
@@ -73,13 +75,15 @@ class Trial:
             made = tuple(
                 replace(x, gap=0, at_start=True) if isinstance(x, Memory) else x for x in made
             )
-        if not self.zeros and not self.said:
-            return made
         names = [param.name for param in function.params]
         return tuple(
-            replace(x, zeros=self.zeros.get(n, 0)) if isinstance(x, Memory) else self.said.get(n, x)
+            self.said.get(n, self._with_more(n, x) if isinstance(x, Memory) else x)
             for n, x in zip(names, made, strict=True)
         )
+
+    def _with_more(self, name: str, memory: Memory) -> Memory:
+        pointers = self.pointers.get(name, ())
+        return replace(memory, zeros=self.zeros.get(name, 0), pointers=pointers)
 
     def wrong(self, answer: Answer) -> Iterator[str]:
         """Yield what is wrong with an answer."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from ghashgen.run.arguments import Arguments, Memory
+from ghashgen.run.arguments import Arguments, Memory, buffers_of
 from ghashgen.run.emulate.layout import RETURN_ADDRESS, STACK_TOP, Place, Span, place_buffer
 from ghashgen.run.emulate.registers import GPR_AT, GPR_NAMES, K_AT, ZMM_AT, garbage, sentinel_block
 from ghashgen.support.errors import GhashgenError
@@ -44,6 +44,8 @@ class Buffer:
     writable: bool = False
     place: Place = "end"
     offset: int = 0
+    pointers: Sequence[tuple[int, str]] = ()
+    """Places in it that hold the addresses of other buffers, 8 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,20 @@ class Call:
 
 def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
     """Return the call for some arguments, with each buffer `gap` bytes from an unmapped page."""
-    if huge := [x.name for x in arguments if isinstance(x, Memory) and x.zeros]:
+    buffers = buffers_of(arguments)
+    if huge := [x.name for x in buffers if x.zeros]:
         raise GhashgenError(f"the emulator has no memory for {huge[0]}", "run it natively")
-    # What is given for two parameters is one buffer.
-    buffers = dict.fromkeys(x for x in arguments if isinstance(x, Memory))
     return Call(
         tuple(x.name if isinstance(x, Memory) else x for x in arguments),
         tuple(
-            Buffer(x.name, x.content, x.writable, "start" if x.at_start else "end", x.gap)
+            Buffer(
+                x.name,
+                x.content,
+                x.writable,
+                "start" if x.at_start else "end",
+                x.gap,
+                tuple((at, other.name) for at, other in x.pointers),
+            )
             for x in buffers
         ),
         abi=abi,
@@ -93,6 +101,17 @@ class Prepared:
     block: bytes
     rsp: int
     stack: bytes
+
+
+def with_addresses(
+    content: bytes, buffer: Buffer, spans: Mapping[str, Span], sign: Literal[1, -1]
+) -> bytes:
+    """Return a buffer's content with the addresses that it holds added, or subtracted."""
+    out = bytearray(content)
+    for at, name in buffer.pointers:
+        word = int.from_bytes(out[at : at + 8], "little") + sign * spans[name].base
+        out[at : at + 8] = (word % 2**64).to_bytes(8, "little")
+    return bytes(out)
 
 
 @lru_cache(maxsize=256)
@@ -142,6 +161,8 @@ def prepare(call: Call) -> Prepared:
         spans[buffer.name] = place_buffer(
             index, len(content), buffer.writable, buffer.place, buffer.offset
         )
+    for buffer in call.buffers:
+        contents[buffer.name] = with_addresses(contents[buffer.name], buffer, spans, 1)
 
     values = [_argument(value, spans) for value in call.args]
     in_registers = dict(zip(convention.registers, values, strict=False))

@@ -16,7 +16,7 @@ from ghashgen.support.errors import GhashgenError
 PAGE = 4096
 WINDOW = 1 << 21
 MAX_BUFFER_PAGES = WINDOW // PAGE - 2
-MAX_BUFFERS = 64
+MAX_BUFFERS = 128
 
 # Below 2 GiB, so that R_X86_64_32 and R_X86_64_32S fit as in a non-PIE program.
 IMAGE_BASE = 0x0040_0000

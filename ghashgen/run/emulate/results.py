@@ -10,7 +10,7 @@ from typing import Any
 
 from iced_x86 import FormatMnemonicOptions, Formatter, FormatterSyntax, Instruction
 
-from ghashgen.run.emulate.calls import Prepared
+from ghashgen.run.emulate.calls import Prepared, with_addresses
 from ghashgen.run.emulate.image import Image
 from ghashgen.run.emulate.outcome import Outcome, decode_run, describe, locate, retired_before_fault
 from ghashgen.run.emulate.registers import REGISTERS_BYTES, Registers
@@ -84,8 +84,11 @@ def result_of(
     """Return the result of one call from the worker's answer; `take` cuts parts off the payload."""
     after = Registers(take(REGISTERS_BYTES))
     spans, call = prepared.spans, prepared.call
+    held = {buffer.name: buffer for buffer in call.buffers}
     buffers = {
-        name: take(span.length) if span.writable else prepared.contents[name]
+        name: with_addresses(
+            take(span.length) if span.writable else prepared.contents[name], held[name], spans, -1
+        )
         for name, span in spans.items()
     }
     return CallResult(

@@ -7,7 +7,7 @@ Where the tags differ it is to be written with zeros.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.algebra.ops.forms import variable
@@ -33,6 +33,8 @@ class Answer:
     tag: Tag
     text: Text | None = None
     """What is written with it, if there is any."""
+    keeps: bool = False
+    """Whether the output stays as it was where the tags differ, instead of zeros."""
     name: str = ANSWER
 
     def begin(self) -> dict[str, Any]:
@@ -110,7 +112,9 @@ class Answer:
         state.ghosts[ANSWER] = RIGHT if zero else DIFFERS
         if self.text is None:
             return
+        if self.keeps and not zero and self.text.begun(state):
+            raise Refutation(Category.FUNCTION, "the output is written before the tag is known")
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
-        memory.done(out, state.ghosts[DONE])
+        memory.regions[out] = replace(memory.regions[out], done=state.ghosts[DONE])

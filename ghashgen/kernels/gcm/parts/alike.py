@@ -1,4 +1,4 @@
-"""Four messages alike: one row each, and the same lengths of text and AAD.
+"""Four messages alike: one row each, and the same lengths of text and of AAD, which is not empty.
 
 What depends on lengths alone is computed once for all groups of one shape and stays in registers:
 masks, powers of H, and the products of the length block.
@@ -48,6 +48,7 @@ class Alike(Fours):
             b.assign(register, read(b, record, word))
         self._like(record, ALL[1:], no)
         (_, length), (_, aad_length) = self.words_of
+        b.branch("equal", aad_length, 0, no)
         self.row_masks(length)
         b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
@@ -126,11 +127,7 @@ class Alike(Fours):
         """Record the products of AAD, with those of the lengths."""
         b = self.b
         b.about("AAD")
-        blocks = []
-        for i in ALL:
-            at = Mem(base=read(b, record, "aad", i), within="aad")
-            blocks.append(b.register("AAD"))
-            b.emit("load_masked", blocks[i], self.aad, at, note="AAD")
+        blocks = [self.few("aad", read(b, record, "aad", i), self.aad) for i in ALL]
         S = to_register(b, self.hashing, quad(b, blocks), "S")
         sums: Mapping[str, Value] = self._products(self.lengths, S, self.far_keys())
         for name, register in self.sums.items():
@@ -200,12 +197,6 @@ class AlikeBlocks(Alike):
             swapped = b.gpr("gpr_or", swapped, b.gpr("gpr_shl", swapped, bits))
         b.emit("mask", self.swapped, swapped)
 
-    def load_constants(self, held: int) -> None:
-        """Record what stays in registers from group to group."""
-        super().load_constants(held)
-        b = self.b
-        b.emit("mask", self.words, b.gpr("gpr_const", (1 << IV_BYTES) - 1), note="12 bytes")
-
     def first_keys(self) -> None:
         """Record the power for the block."""
         names = self.hashing.multiplier.entries
@@ -222,10 +213,13 @@ class AlikeBlocks(Alike):
         """Record the cipher over J_0 and the only block of four messages."""
         b, keys = self.b, self.keys
         b.about("AES")
-        ivs = quad(b, [self._few(record, "iv", i, self.words) for i in ALL], "IV || 0")
-        J0, state = self._rounds([b.xor(ivs, white, "+ k_0") for white in self.white])
+        ivs = [self.few("iv", read(b, record, "iv", i), self.iv_bytes) for i in ALL]
+        four = quad(b, ivs, "IV || 0")
+        J0, state = self._rounds([b.xor(four, white, "+ k_0") for white in self.white])
         last = keys.last(LANES)
-        given = quad(b, [self._few(record, "in", i, self.present[0]) for i in ALL], "text")
+        given = quad(
+            b, [self.few("in", read(b, record, "in", i), self.present[0]) for i in ALL], "text"
+        )
         written = b.aes_last(state, b.xor(last, given, "k_Nr + text"), "the other text")
         for i in ALL:
             at = Mem(base=read(b, record, "out", i), within=IN_TEXT)
@@ -233,12 +227,6 @@ class AlikeBlocks(Alike):
         b.assign(self.blocks[0], self.padded(0, written if self.encrypts else given))
         b.assign(self.mask, b.aes_last(J0, last, "E_K(J_0)"))
         b.about("")
-
-    def _few(self, record: VReg, word: str, i: int, mask: VReg) -> VReg:
-        b, out = self.b, self.b.register(word)
-        at = Mem(base=read(b, record, word, i), within=IN_TEXT if word == "in" else word)
-        b.emit("load_masked", out, mask, at, note=word)
-        return out
 
     def totals(self, only: bool) -> Mapping[str, Value]:
         """Record the sums of four messages, one in each lane."""

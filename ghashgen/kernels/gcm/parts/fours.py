@@ -53,8 +53,9 @@ def rows_of_group(
     """Record the number of rows of the next four messages; go to `no` if they make no group."""
     for i in ALL:
         b.branch("not_equal", read(b, record, "iv_len", i), IV_BYTES, no)
-        aad = b.gpr("gpr_sub", read(b, record, "aad_len", i), 1)
-        b.branch("not_below", aad, BLOCK_BYTES, no)
+        b.branch("not_below", read(b, record, "aad_len", i), BLOCK_BYTES + 1, no)
+        # A masked load at a null pointer is slow, even if it loads nothing.
+        b.branch("equal", read(b, record, "aad", i), 0, no)
         if not encrypts:
             b.branch("not_equal", read(b, record, "tag_len", i), BLOCK_BYTES, no)
     first = b.gpr("gpr_sub", read(b, record, "len"), 1)
@@ -83,7 +84,7 @@ class Fours:
         self.at = [b.register("at", cls=RegClass.GPR) for _ in ALL]
         """The context, less 16 bytes for each block that is left: H^(m+1) stands where H would."""
         self.present = [b.register("present", cls=RegClass.MASK) for _ in ALL]
-        self.words = b.register("words", cls=RegClass.MASK)
+        self.iv_bytes = b.register("IV", cls=RegClass.MASK)
         self.wrong = b.register("wrong", cls=RegClass.GPR)
         """Two bits for each message; none is set if its tag is right."""
         self.source = [b.register("in", cls=RegClass.GPR) for _ in ALL]
@@ -124,7 +125,7 @@ class Fours:
         """Record what stays in registers from group to group; `held` round keys are part of it."""
         b = self.b
         self.keys = RoundKeys(b, self.kernel, self.context, held)
-        b.emit("mask", self.words, b.gpr("gpr_const", 0x7777), note="three words of each block")
+        b.emit("mask", self.iv_bytes, b.gpr("gpr_const", (1 << IV_BYTES) - 1), note="12 bytes")
         k_0 = self.keys.key(0, LANES)
         ones = b.const_lanes([FIRST] * LANES, "first_numbers")
         b.assign(self.white[0], b.xor(k_0, ones, "numbers of J_0, + k_0"))
@@ -155,10 +156,16 @@ class Fours:
         b.about("")
 
     def _iv(self, record: VReg, i: int) -> VReg:
-        b, iv = self.b, self.b.register("IV || 0", LANES)
-        at = Mem(base=read(b, record, "iv", i), within="iv")
-        b.emit("spread_masked", iv, self.words, at, note="IV || 0")
-        return iv
+        # A broadcast with a mask may read all 16 bytes.
+        iv = self.few("iv", read(self.b, record, "iv", i), self.iv_bytes)
+        return self.b.spread_lane(iv, LANES)
+
+    def few(self, word: str, at: VReg, mask: VReg) -> VReg:
+        """Record the bytes of a mask at an address, at most 16, zero-padded."""
+        out = self.b.register(word)
+        place_ = Mem(base=at, within=IN_TEXT if word == "in" else word)
+        self.b.emit("load_masked", out, mask, place_, note=word)
+        return out
 
     def _rounds(self, states: Sequence[VReg]) -> list[VReg]:
         out = [*states]
@@ -347,10 +354,7 @@ class Fours:
     def _aad(self, record: VReg, i: int, ones: VReg) -> VReg:
         b = self.b
         some = b.gpr("gpr_low", ones, read(b, record, "aad_len", i))
-        out = b.register("AAD")
-        at = Mem(base=read(b, record, "aad", i), within="aad")
-        b.emit("load_masked", out, b.mask("mask", some), at, note="AAD")
-        return out
+        return self.few("aad", read(b, record, "aad", i), b.mask("mask", some))
 
     def _products(
         self, sums: Mapping[str, Value], A: VReg, keys: Sequence[Value]

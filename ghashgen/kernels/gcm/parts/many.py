@@ -1,6 +1,6 @@
 """Many messages in one call: groups of four side by side (`fours`), any other one by itself.
 
-Four neighbours make a group if each has an IV of 12 bytes, 1 to 16 bytes of AAD, and text of as
+Four neighbours make a group if each has an IV of 12 bytes, at most 16 bytes of AAD, and text of as
 many rows as the others, within the powers of the table.
 """
 
