@@ -33,8 +33,6 @@ def combined(a: Number, b: Number, sign: int = 1) -> Number:
         return a + sign * b if isinstance(a, int) else Linear(a.c + sign * b, a.k)
     if isinstance(a, int):
         return Linear(a + sign * b.c, tuple((u, sign * n) for u, n in b.k))
-    if sign < 0 and a.k == b.k:
-        return a.c - b.c
     total = dict(a.k)
     for u, n in b.k:
         total[u] = total.get(u, 0) + sign * n

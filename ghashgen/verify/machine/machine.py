@@ -66,10 +66,6 @@ def _vector(count: int) -> Callable[[tuple[Lane, ...]], bool]:
     return valid
 
 
-def _is_mask(facts: Facts, value: Value) -> bool:
-    return isinstance(value, int | Term) and facts.fits(value, 64)
-
-
 class Machine:
     """The mutable state of one run. The register files check what is written to them."""
 
@@ -85,9 +81,13 @@ class Machine:
         self.memory = memory
         # The memory knows its registers (`floor_of`): a cycle would keep all states.
         held = proxy(memory)
-        self.gpr: Final = Registers(gpr, lambda value: held.facts.fits(value, 64))
+
+        def fits(value: Value) -> bool:
+            return bool(held.facts.fits(value, 64))
+
+        self.gpr: Final = Registers(gpr, fits)
         self.vec: Final = Registers(vec, _vector(self.target.lanes))
-        self.mask: Final = Registers(mask, lambda value: _is_mask(held.facts, value))
+        self.mask: Final = Registers(mask, lambda v: isinstance(v, int | Term) and fits(v))
         self.flags: Flags = ENTRY
         self.upper_dirty = False
         """Whether parts of vector registers are in use that must be cleared before the return."""

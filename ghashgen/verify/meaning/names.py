@@ -134,9 +134,6 @@ class Names:
         return named
 
     def _factors(self, a: Lane, b: Lane) -> tuple[Lane, Lane]:
-        return self.once(("factors", a, b, self.partials), lambda: self._as_factors(a, b))
-
-    def _as_factors(self, a: Lane, b: Lane) -> tuple[Lane, Lane]:
         a, b = self.named(a), self.named(b)
         if self._degree(a) + self._degree(b) <= 2:
             return a, b

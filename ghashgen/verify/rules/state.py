@@ -115,14 +115,11 @@ class State:
                 if isinstance(v, kinds):
                     if id(v) not in done:
                         done[id(v)] = new(v)
-                    if done[id(v)] is not v:
-                        cells[key] = done[id(v)], k
+                    cells[key] = done[id(v)], k
         for name, region in memory.regions.items():
-            low, size, end = region.low, region.size, region.done
-            low, size = replaced(low, values), replaced(size, values)
-            end = None if end is None else replaced(end, values)
-            if (low, size, end) != (region.low, region.size, region.done):
-                memory.regions[name] = replace(region, low=low, size=size, done=end)
+            low, size = replaced(region.low, values), replaced(region.size, values)
+            end = None if region.done is None else replaced(region.done, values)
+            memory.regions[name] = replace(region, low=low, size=size, done=end)
         m.flags = _flags(m.flags, values)
         self.ghosts = {
             name: replaced(ghost, values) if isinstance(ghost, int | Linear) else ghost

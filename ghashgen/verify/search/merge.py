@@ -24,7 +24,7 @@ from ghashgen.verify.search.places import Places
 from ghashgen.verify.search.seen import Seen, Sight
 from ghashgen.verify.search.together import Together, Unlike
 
-MOST_WAYS, MOST_IN_ALL = 1500, 400_000
+MOST_WAYS, MOST_IN_ALL = 3000, 400_000
 """Cases at once, and instructions of all of them, before this gives up."""
 
 LEAST_CASES = 2
