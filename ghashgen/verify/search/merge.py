@@ -149,7 +149,7 @@ class Merging:
         if state.label in self.found:
             raise TooLittle(self.checker.entry + self.found[state.label]["at"])
         if isinstance(error, Refutation):
-            self.refused.append(error)
+            self.refused.append(error.with_traceback(None))  # It would keep all states.
 
     def _together(self, at: int, states: list[State]) -> list[State]:
         """Return states that stand for some: those that are alike are one, as an assertion.
