@@ -2,6 +2,7 @@
 
 import ast
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,11 +222,8 @@ def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
 
 def memory(**changes: object) -> Memory:
     region = Region("input", 0, 20, Access.READ, lambda memory, at: at // 16 + 1, 4, 0)
-    for name, value in changes.items():
-        setattr(region, name, value)
-    return Memory(
-        Terms(lambda kind, number: pytest.fail("no table")), Image(X86_64, (), {}), [region]
-    )
+    terms = Terms(lambda kind, number: pytest.fail("no table"))
+    return Memory(terms, Image(X86_64, (), {}), [replace(region, **changes)])  # type: ignore[arg-type]
 
 
 def test_loads_stay_inside() -> None:

@@ -51,7 +51,7 @@ class Facts:
     not_negative: tuple[Linear, ...] = ()
     among: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Of some unknowns, all that they may be."""
-    _found: dict[tuple[Linear, int], int] = field(default_factory=dict, compare=False, repr=False)
+    _found: dict[tuple[object, ...], int] = field(default_factory=dict, compare=False, repr=False)
     """What `least` has found: two of three questions are asked again."""
 
     # What follows from the facts.
@@ -60,9 +60,10 @@ class Facts:
         """Return a number that a is never below: by the ranges, and by up to `more` constraints."""
         if isinstance(a, int):
             return a
-        found = self._found.get((a, more))
+        key = a.c, a.k, more
+        found = self._found.get(key)
         if found is None:
-            found = self._found[a, more] = self._least(a.c, dict(a.k), more)
+            found = self._found[key] = self._least(a.c, dict(a.k), more)
         return found
 
     def _least(self, c: int, k: Mapping[str, int], more: int) -> int:

@@ -179,7 +179,7 @@ class Checker:
             check_frame(m)
             if following != END:
                 m.memory.release()
-        for k, lanes in enumerate(vectors):
+        for k, lanes in enumerate(vectors if m.vec.writes != before[1] else ()):
             if m.vec[k] is not lanes:
                 m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
         return now.following if following is None else following
@@ -250,7 +250,7 @@ class Checker:
                 try:
                     self._instance(state, a, source, numbers)
                 except Refutation as error:
-                    refused = error
+                    refused = error.with_traceback(None)  # It would keep all that is here.
                 else:
                     return
         raise refused or unsupported(f"{state.label}: no way to any assertion at {address:#x}")
@@ -286,8 +286,6 @@ class Checker:
             return bound[name]
 
         def compare(place: Place, is_: Value, v: object) -> None:
-            if v == "?":
-                return  # Anything, known or not.
             if v == "!":
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
@@ -305,7 +303,8 @@ class Checker:
                 raise unsupported(where + f"{place.name} is not as the assertion has it")
 
         for name, place in self.registers.items():
-            compare(place, place.of(m), a.registers.get(name, "?"))
+            if (v := a.registers.get(name, "?")) != "?":
+                compare(place, place.of(m), v)
         said: dict[str, set[int]] = {region: set() for region in memory.written}
         for place, v in a.memory:
             if place.region not in said:
