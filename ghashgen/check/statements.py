@@ -17,9 +17,9 @@
     length_unit = 1              # 16: the length counts blocks
 
 Each family has its own keys (`ghashgen.check.claims`): "gcm" and "ctr" need key_bits, and "key0" …
-among their cells, and have neither op nor entries; "ctr" has no order; "given" has the place of the
-number of rounds. Only the form is checked here; the statement itself checks the meaning. The prover
-does not read files.
+among their cells, and have neither op nor entries; "ctr" has no order; "gcm" may have untouched and
+any_tag; "given" has the place of the number of rounds. Only the form is checked here; the statement
+itself checks the meaning. The prover does not read files.
 """
 
 from dataclasses import fields

@@ -120,11 +120,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A pointer to a fixed number of bytes."""
+    """A pointer to a fixed number of bytes; `parts` name what lies at which offset."""
 
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """What lies there, by name, each with its offset; () if it is one thing."""
 
 
 @dataclass(frozen=True)
