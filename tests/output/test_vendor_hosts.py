@@ -421,6 +421,16 @@ def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
     assert all(f"own_{each}(ctx" in glue for each in functions)
 
 
+def test_boringssl_takes_files_in_the_place_of_its_own(tmp_path: Path) -> None:
+    said = vendor("--host", "boringssl", "--isa", "avx512", "--into", tmp_path / "x", "--dry-run")
+    files = {line.split("\t")[0] for line in said.stdout.splitlines() if line.endswith("\tnew")}
+    assert files == {
+        *("aes-gcm-avx512-x86_64-linux.S", "ghashgen.h", "ghashgen.json", "ghashgen.md", "LICENSE"),
+    }
+    said_no = refused("--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
+    assert "host boringssl needs kernels of AES-GCM in a host's layout" in said_no
+
+
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:
     into = tmp_path / "bearssl" / "ghashgen"
     vendor("--host", "bearssl", "--name", HASH, "--into", into)
