@@ -161,8 +161,7 @@ class Param:
     `role` is its name in statements. Memory has a `direction` and an alignment in bytes that
     callers promise; numbers have neither. Time may depend on parameters that are not `secret`.
     `may_be` names the parameter whose memory it may share, at the same address; any other overlap
-    is the caller's error. `allowed` are the numbers for which the function does its work, () for
-    all; checks call it with these.
+    is the caller's error. `allowed` are the numbers for which the function works, () for all.
     """
 
     name: str
@@ -266,8 +265,8 @@ class Function(Generic[K]):
     variant: Callable[[K], Mapping[str, Any]] = lambda kernel: {}
     """(kernel) → the fields that differ for it (`kernels.families.functions_of`)."""
     enters: Callable[[K], tuple[str, int] | None] = lambda kernel: None
-    """(kernel) → the function whose code it is, entered with this number (`Builder.way`). Its
-    parameters are the first ones of that function."""
+    """(kernel) → the function whose code it is, entered with this number (`Builder.way`), and whose
+    first parameters it has."""
     symbol: str = ""
     """Its symbol where a host prescribes it; "" for NAME_function."""
 

@@ -122,7 +122,7 @@ def _init(spec: Any, function: Any, names: Names) -> Function:
         *claim(spec, function),
         names,
         buffers,
-        {"key_length": (spec.key_bytes, spec.key_bytes)} if spec.sized else {},
+        dict.fromkeys({"key_length"} & {*function.parameters}, (spec.key_bytes, spec.key_bytes)),
         (),
         (),
         lambda state: End(left=left(state)),

@@ -7,7 +7,7 @@ Where the tags differ it is to be written with zeros.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.algebra.ops.forms import variable
@@ -119,4 +119,4 @@ class Answer:
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
-        memory.regions[out].done = state.ghosts[DONE]
+        memory.regions[out] = replace(memory.regions[out], done=state.ghosts[DONE])
