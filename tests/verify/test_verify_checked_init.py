@@ -15,7 +15,7 @@ from helpers.verify_objects import assembled
 from ghashgen.check.proofs import statement
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.selection import catalogue
-from ghashgen.verify.checking import Checked, check_function
+from ghashgen.verify.checking import Way, check_function
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.search.hash import EMPTY
 from ghashgen.verify.statements.aes import ROUND_KEY
@@ -55,7 +55,7 @@ def stated(name: str) -> GcmSpec:
     return spec
 
 
-def check(name: str, own: str, spec: GcmSpec | None = None) -> Checked:
+def check(name: str, own: str, spec: GcmSpec | None = None) -> Way:
     """Check a kernel whose init has this text.
 
     Raises:

@@ -237,3 +237,16 @@ def test_gold_rewrites_how_a_function_of_a_split_stack_begins(tmp_path: Path) ->
         obj = assemble(source("section_split_stack"), tmp_path, fault)
         assert runs(tmp_path, obj, beside)
         assert runs(tmp_path, obj, beside, linker="gold") is not fault
+
+
+def test_gnu_ld_takes_any_note_for_a_promise(tmp_path: Path) -> None:
+    if shutil.which("ld") is None or shutil.which("readelf") is None:
+        pytest.skip("ld or readelf is missing")
+    version = subprocess.run(["ld", "--version"], check=True, capture_output=True)
+    if b"GNU ld" not in version.stdout:
+        pytest.skip("the linker is not GNU ld")
+    for fault in (False, True):
+        obj, out = assemble(source("endbr_other_note"), tmp_path, fault), tmp_path / "program"
+        subprocess.run(["ld", "-e", "attack_mul", str(obj), "-o", str(out)], check=True)
+        notes = subprocess.run(["readelf", "-n", str(out)], check=True, capture_output=True)
+        assert (b"IBT" in notes.stdout) is fault

@@ -55,6 +55,15 @@ ON_FAILURE = Axis(
 )
 """An untouched output is not written before the tag is verified, so the text is read twice."""
 
+TAGS = Axis(
+    "tags",
+    "The tags that open and verify take: of 4, 8, 12 to 16 bytes (standard), or of 1 to 16 (any).",
+    lambda: ("standard", "any"),
+    "standard",
+    mark="{}tag".format,
+    always_told=False,
+)
+
 MANY = Axis(
     "many",
     "Also export seal_many and open_many: many messages in one call. Not proved yet.",
@@ -78,7 +87,7 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, ON_FAILURE),
+    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, ON_FAILURE, TAGS),
     *(SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""

@@ -179,25 +179,18 @@ class Facts:
             raise Fork("an amount of any sign", compared(combined(b, 1 << 63, -1)))
         return value
 
-    def add(self, a: Value, b: Value, bits: int = 64) -> Value | None:
-        """Return a + b modulo 2^bits, or None if no row says what it is."""
-        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
-            return self.reduced(combined(a, b), bits)
-        if isinstance(b, Pointer):
+    def add(self, a: Value, b: Value, bits: int = 64, sign: int = 1) -> Value | None:
+        """Return a + sign·b modulo 2^bits, or None if no row says what it is."""
+        if isinstance(a, Number) and isinstance(b, Number):
+            return self.reduced(combined(a, b, sign), bits)
+        if sign > 0 and isinstance(b, Pointer):
             a, b = b, a
-        if isinstance(a, Pointer) and isinstance(b, int | Linear) and bits == 64:
-            return Pointer(a.region, combined(a.offset, self._amount(b)))
-        return None
-
-    def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None:
-        """Return a - b modulo 2^bits, or None if no row says what it is."""
-        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
-            return self.reduced(combined(a, b, -1), bits)
-        if isinstance(a, Pointer) and bits == 64:
-            if isinstance(b, Pointer) and a.region == b.region:
-                return self.reduced(combined(a.offset, b.offset, -1), 64)
-            if isinstance(b, int | Linear):
-                return Pointer(a.region, combined(a.offset, self._amount(b), -1))
+        if bits != 64 or not isinstance(a, Pointer):
+            return None
+        if isinstance(b, Number):
+            return Pointer(a.region, combined(a.offset, self._amount(b), sign))
+        if sign < 0 and isinstance(b, Pointer) and a.region == b.region:
+            return self.reduced(combined(a.offset, b.offset, -1), 64)
         return None
 
     def shift_left(self, a: Linear, count: int, bits: int = 64) -> Number:

@@ -142,10 +142,6 @@ class Terms:
         """Return `bits` bits of which only the reason is known, and whether they may be secret."""
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
 
-    def unsaid(self, reason: str, bits: int) -> Term:
-        """Return `bits` unknown bits of a public number or address."""
-        return self._opaque(reason, self.at, (1 << bits) - 1, 0)
-
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
         """Return an unknown value of sources: a secret if one of them is, or if none is a term."""
         return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)

@@ -33,6 +33,8 @@ class Answer:
     tag: Tag
     text: Text | None = None
     """What is written with it, if there is any."""
+    sizes: tuple[int, ...] = limits.TAGS
+    """Bytes of a tag that is compared."""
     keeps: bool = False
     """Whether the output stays as it was where the tags differ, instead of zeros."""
     name: str = ANSWER
@@ -73,7 +75,7 @@ class Answer:
         size = state.ghosts[TAG_LENGTH]
         if ANSWER in state.ghosts or not isinstance(size, int):
             return False
-        if size not in limits.TAGS:
+        if size not in self.sizes:
             raise Refutation(Category.FUNCTION, f"a tag of {size} bytes is not refused")
         terms = self.tag.lengths.names.terms
         leaves = all_of(value)

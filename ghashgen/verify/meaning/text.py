@@ -26,9 +26,6 @@ from ghashgen.verify.rules.state import Arrival, State
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
 
-NOTHING = Form(128)
-"""The polynomials of zeros."""
-
 DONE = "output"
 """The ghost that says up to where the output is right."""
 
@@ -113,7 +110,7 @@ class Text:
         `read` is the variable of what is read there, if it is not the block's.
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
-            return NOTHING
+            return Form(128)
         name, stream = read or self.read.name(at), self.counters.stream(at)
 
         def find() -> Form:

@@ -14,8 +14,9 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ghashgen.verify.core.linear import Case, Fork
+from ghashgen.verify.core.linear import Case, Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -29,9 +30,11 @@ from ghashgen.verify.machine.target import Decoded
 from ghashgen.verify.machine.wipe import check_wiped
 from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
 from ghashgen.verify.rules.entry import blank, entered
-from ghashgen.verify.rules.meaning import Meaning, facts_of
 from ghashgen.verify.rules.state import Arrival, State, own
 from ghashgen.verify.rules.values import value_of
+
+if TYPE_CHECKING:
+    from ghashgen.verify.meaning.function import Function
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
 """Instructions between two cuts, and cases: more than any kernel needs."""
@@ -44,7 +47,7 @@ class Checker:
     """Instructions between two cuts."""
 
     def __init__(
-        self, image: Image, meaning: Meaning, assertions: Mapping[str, Assertion],
+        self, image: Image, meaning: "Function", assertions: Mapping[str, Assertion],
         align: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.image, self.meaning, self.terms = image, meaning, meaning.terms
@@ -80,7 +83,7 @@ class Checker:
 
     def begin(self) -> State:
         """Return the state at the entry."""
-        facts = facts_of(self.meaning)
+        facts = Facts(dict(self.meaning.numbers))
         call = self.meaning.call(own(facts), self.align)
         state = entered(self.image, self.terms, call, facts)
         state.ghosts = self.meaning.begin() | own(facts)
@@ -361,8 +364,7 @@ class Checker:
     def _end(self, state: State) -> None:
         """Compare what is left with the convention and the specification."""
         m = state.machine
-        call = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align)
-        check_return(self.target.convention(call.abi), m, self.gpr, self.vec)
+        check_return(self.target.convention(self.meaning.abi), m, self.gpr, self.vec)
         at, self.terms.at = self.terms.at, 0
         self.meaning.end(state)
         self.terms.at = at

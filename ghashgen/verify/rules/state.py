@@ -156,14 +156,9 @@ def _flags(flags: Flags, values: Mapping[str, Number]) -> Flags:
     """Return flags whose open comparisons are of other numbers."""
 
     def new(flag: Flag | None) -> Flag | None:
-        if not isinstance(flag, Open) or (flag.below is None and flag.zero is None):
-            return flag
-        if flag.below is not None:
-            below = replaced(flag.below, values)
-            return replace(flag, below=below) if isinstance(below, Linear) else below < 0
-        assert flag.zero is not None
-        zero = replaced(flag.zero, values)
-        return replace(flag, zero=zero) if isinstance(zero, Linear) else zero == 0
+        if isinstance(flag, Open) and flag.number is not None:
+            return replace(flag, number=replaced(flag.number, values))
+        return flag
 
     changed: dict[str, Any] = {name: new(getattr(flags, name)) for name in COMPARED}
     return replace(flags, **changed)

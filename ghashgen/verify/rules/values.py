@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.numbers import Number, parse, replaced
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.rules.assertion import require_known
-from ghashgen.verify.rules.meaning import Meaning
+
+if TYPE_CHECKING:
+    from ghashgen.verify.meaning.function import Function
 
 
 def value_of(
@@ -16,7 +19,7 @@ def value_of(
     numbers: Mapping[str, Number],
     bits: int,
     unknown_value: Callable[[str, int], Value],
-    meaning: Meaning,
+    meaning: "Function",
     left: Mapping[str, Value],
 ) -> Value:
     """Return what a value of an assertion is; `left` is what the caller left in registers.
@@ -55,7 +58,7 @@ def value_of(
         case ["t", "moves", a, list(moves)]:
             return meaning.terms.moves(part(a), tuple(map(_move, moves)))
         case ["t", *rest]:
-            return meaning.value([x if isinstance(x, str | int) else named(x) for x in rest])
+            return meaning.value([x if type(x) in (str, int) else named(x) for x in rest])
     raise unsupported(f"no value: {v!r}")
 
 

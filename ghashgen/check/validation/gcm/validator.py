@@ -17,7 +17,7 @@ from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
 from ghashgen.check.validation.trials import Trial, calls, run
-from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.kernels.gcm.kernel import ROUND_KEYS, STANDARD_TAGS, GcmKernel
 from ghashgen.run.arguments import Arguments
 from ghashgen.run.built import Built
 from ghashgen.run.callee import Callee
@@ -38,8 +38,17 @@ class Wanted:
     """One in this many of the trials that do not depend on the group is run."""
     few: bool
     """Whether calls are so slow that fewer turns of the loops are run."""
-    untouched: bool
+    untouched: bool = False
     """Whether `open` leaves its output alone if the tag is wrong."""
+    tags: Sequence[int] = STANDARD_TAGS
+    """Bytes of the tags that it compares."""
+
+    def fitted(self, trials: Iterator[Trial]) -> Iterator[Trial]:
+        """Yield trials as these options have them."""
+        for trial in trials:
+            found = messages.any_tag(trial) if len(self.tags) > len(STANDARD_TAGS) else trial
+            if found is not None:
+                yield messages.untouched(found) if self.untouched else found
 
     def messages(self) -> Iterator[Message]:
         """Yield whole messages."""
@@ -57,8 +66,8 @@ def wanted_of(kernel: GcmKernel, bound: int, sample: int, size: int = 0) -> Want
     at = kernel.layout.arrays[ROUND_KEYS]
     apart = BLOCK_BYTES * kernel.key_lanes
     places = range(at, at + apart * (aes.ROUNDS[size] + 1), apart)
-    few, untouched = sample > 1, kernel.keeps_output
-    return Wanted(size, kernel.blocks, places, bound, sample, few, untouched)
+    own = kernel.keeps_output, kernel.tag_sizes
+    return Wanted(size, kernel.blocks, places, bound, sample, sample > 1, *own)
 
 
 def _keys(wanted: Wanted) -> Iterator[Trial]:
@@ -94,7 +103,7 @@ def _opened(wanted: Wanted) -> Iterator[Trial]:
     size, blocks = wanted.key_bytes, wanted.blocks
     for number, each in enumerate(wanted.messages()):
         yield messages.opening(each, not number & 1)
-    yield from messages.tags(size)
+    yield from messages.tags(size, wanted.tags)
     yield from messages.forgeries(size, blocks, wanted.sample)
     yield from messages.cavp(size, "open")[:: wanted.sample]
     yield from messages.refused(size, "open")
@@ -140,11 +149,10 @@ or wrong, for functions that arbitrary bytes test poorly.
 
 def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
     """Yield the trials of each function: around two groups, then at many turns of its loops."""
-    left = messages.untouched if wanted.untouched else lambda trial: trial
     for name in callee.exported:
         if name in SUITES:
-            yield map(left, SUITES[name](wanted))
-            yield map(left, turns.trials(name, wanted.key_bytes, wanted.blocks, wanted.few))
+            yield wanted.fitted(SUITES[name](wanted))
+            yield wanted.fitted(turns.trials(name, wanted.key_bytes, wanted.blocks, wanted.few))
 
 
 def placed(runner: Runner, callee: Callee, untouched: bool) -> dict[str, list[Arguments]]:
