@@ -14,7 +14,6 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.linear import Case, Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
@@ -30,11 +29,9 @@ from ghashgen.verify.machine.target import Decoded
 from ghashgen.verify.machine.wipe import check_wiped
 from ghashgen.verify.rules.assertion import Assertion, Place, registers, require_known
 from ghashgen.verify.rules.entry import blank, entered
+from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import Arrival, State, own
 from ghashgen.verify.rules.values import value_of
-
-if TYPE_CHECKING:
-    from ghashgen.verify.meaning.function import Function
 
 MOST_STEPS, MOST_RUNS = 50_000, 50_000
 """Instructions between two cuts, and cases: more than any kernel needs."""
@@ -47,7 +44,7 @@ class Checker:
     """Instructions between two cuts."""
 
     def __init__(
-        self, image: Image, meaning: "Function", assertions: Mapping[str, Assertion],
+        self, image: Image, meaning: Meaning, assertions: Mapping[str, Assertion],
         align: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.image, self.meaning, self.terms = image, meaning, meaning.terms

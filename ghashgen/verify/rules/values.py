@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from ghashgen.verify.core.numbers import Number, parse, replaced
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.rules.assertion import require_known
-
-if TYPE_CHECKING:
-    from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.rules.meaning import Meaning
 
 
 def value_of(
@@ -19,7 +16,7 @@ def value_of(
     numbers: Mapping[str, Number],
     bits: int,
     unknown_value: Callable[[str, int], Value],
-    meaning: "Function",
+    meaning: Meaning,
     left: Mapping[str, Value],
 ) -> Value:
     """Return what a value of an assertion is; `left` is what the caller left in registers.

@@ -169,7 +169,7 @@ def joined(checker: Checker, flow: Flow, data: dict[str, Any], name: str) -> dic
 
 def _joint(checker: Checker, flow: Flow, loop: Assertion, at: int) -> Any:
     head = checker.entry + loop.at
-    hashing = next(p for p in checker.meaning.parts if isinstance(p, Hashing))
+    hashing = next(p for p in checker.meaning.parts if isinstance(p, Hashing))  # type: ignore[attr-defined]
     live = flow.live.get(at, frozenset())
     arrivals = []
     begin = checker.begin()
