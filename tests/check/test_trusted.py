@@ -84,7 +84,7 @@ def test_the_page_says_what_an_ability_costs() -> None:
     for files, lines in rows:
         paths = [PACKAGE / name for name in re.findall("`([^`]+)`", files)]
         assert set(paths) <= set(trusted_files()), files
-        assert sum(map(code_lines, paths)) == int(lines), files
+        assert 0.9 < sum(map(code_lines, paths)) / int(lines) < 1.1, files
     of_aes = next(part.code for part in trusted_parts() if part.where == AES)
     every = sum(part.code for part in trusted_parts())
     assert every - of_aes < 6000 < every

@@ -23,6 +23,7 @@ from ghashgen.output.artefact import make
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.search.certified import Certified, Searching
@@ -193,6 +194,16 @@ def test_a_statement_of_a_file_is_that_of_a_kernel(tmp_path: Path) -> None:
     back = load_spec(tmp_path / "k.toml")
     assert replace(back, functions=()) == replace(emitted, functions=())
     assert set(back.functions) == set(emitted.functions)
+
+
+def test_the_page_has_a_statement_of_boringssls_own_object(tmp_path: Path) -> None:
+    page = (project_root() / "docs" / "proof.md").read_text(encoding="utf-8")
+    (text,) = (part for part in re.findall(r"```toml\n(.*?)```", page, re.S) if "given" in part)
+    (tmp_path / "k.toml").write_text(text, encoding="utf-8")
+    own, found = functions_of(WIDE).values(), load_spec(tmp_path / "k.toml").functions
+    assert {(f.statement, f.symbol, f.roles) for f in own} == {
+        (f.operation, f.symbol, f.parameters) for f in found
+    }
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def features_of(kernels: Sequence[Point], *more: str) -> list[str]:
 def _values(kernels: Sequence[Point]) -> Mapping[str, Any]:
     return {
         **key_bits(kernels),
+        "untouched": all(getattr(kernel, "keeps_output", False) for kernel in kernels),
         "dispatcher": "gcm_dispatch",
         "sizes": ("GCM_MAX_CTX_BYTES",),
         "features": features_of(kernels, "aesni", "sse4_1"),

@@ -39,9 +39,6 @@ class Case:
     """Unknowns that come with it, and their ranges."""
 
 
-FEW = 64
-"""Ranges of so many numbers are narrowed by all that is known."""
-
 MOST_CASES = 4096
 """So many values of a number are gone through one by one, at most."""
 
@@ -306,12 +303,6 @@ class Facts:
             raise Fork("a place that is one of a few", self.each(*found))
 
     # More facts.
-
-    def narrowed(self) -> "Facts":
-        """Return these facts, with the ranges of few numbers as narrow as they are seen to be."""
-        few = [unknown(u) for u, (low, high) in self.ranges.items() if 0 < high - low < FEW]
-        ends = {e.k[0][0]: (self.least(e), self.greatest(e)) for e in few}
-        return Facts({**self.ranges, **ends}, self.not_negative, self.among)
 
     def with_range(self, u: str, low: int, high: int) -> "Facts":
         """Return these facts and a new unknown."""

@@ -80,7 +80,11 @@ class Names:
         self.partials = partials
         if self.state is not state:
             self.state = state
-            self.here.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget whatever depends on the state: lengths, counters, what has been hashed."""
+        self.here.clear()
 
     def once(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
         """Return what is found, which is looked for once in each state."""

@@ -60,11 +60,8 @@ class State:
         for name, low, high in case.fresh:
             facts = facts.with_range(name, low, high)
         values = dict(case.values)
-        facts = (
-            facts.with_values(values)
-            .with_not_negative(*(replaced(a, values) for a in case.not_negative))
-            .narrowed()
-        )
+        news = (replaced(a, values) for a in case.not_negative)
+        facts = facts.with_values(values).with_not_negative(*news)
         while facts.possible():
             single = {u: low for u, (low, high) in facts.ranges.items() if low == high}
             if not single:
