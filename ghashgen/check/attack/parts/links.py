@@ -142,10 +142,13 @@ class Program:
 def differs(image: Image, program: Program) -> str:
     """Return how a program differs from what an image says, "" if it does not."""
     bases: dict[str, int] = {}
-    for name in image.exported:
+    for name in sorted(image.exported):
         section = image.section(image.symbols[name])
-        if section is not None:
-            bases[section.name] = program.symbols[name] - image.symbols[name] + section.address
+        if section is None:
+            continue
+        base = program.symbols[name] - image.symbols[name] + section.address
+        if bases.setdefault(section.name, base) != base:
+            return f"{name} is elsewhere in {section.name}"
     work, done = list(bases), set[str]()
     while work:
         if (name := work.pop()) in done:
