@@ -535,6 +535,7 @@ def test_the_hosts() -> None:
         "boringssl",
         "c",
         "go",
+        "go-asm",
         "mbedtls",
         "nettle",
         "openssl",

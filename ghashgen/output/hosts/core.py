@@ -8,8 +8,10 @@ from typing import Any
 from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import families, functions_of
 from ghashgen.kernels.target import Target
+from ghashgen.output.artefact import Artefact
 from ghashgen.output.hosts.trial import Trial
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.toolchain import Tool
 
 BUILD_FILES: Mapping[str, str] = MappingProxyType(
     {
@@ -87,6 +89,12 @@ class Host:
     """The syntax of the kernels, if the caller says nothing else."""
     wanted: Wanted | None = None
     """The kernels that it takes, or None for whatever the caller chooses."""
+    assembled: Callable[[Sequence[Artefact], Tool], Mapping[str, str]] | None = None
+    """(kernels, their assembler) → files by path, in place of the kernels' texts, the header and
+    the dispatchers; None for a host of C.
+    """
+    caller: str = ""
+    """The file that calls such kernels."""
     trial: Trial | None = None
     """How to try the kernels in the host's own sources, if that is known."""
     values: Callable[[Sequence[Point]], Mapping[str, Any]] = lambda kernels: {}
