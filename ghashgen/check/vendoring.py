@@ -91,7 +91,7 @@ class Prepared:
 
     order: Order
     artefacts: tuple[Artefact, ...]
-    """The kernels as ELF, which is what is proved: those of each of `Order.elfs`."""
+    """The kernels as ELF, once for each of `Order.elfs`: the prover reads no other format."""
     entries: tuple[Entry, ...]
     """In the order of the artefacts."""
     files: dict[str, str]

@@ -28,10 +28,10 @@ _ROLES = {
     "out": "output",
     "counter": "first_counter",
 }
-"""What the names of our own parameters are to a host."""
+"""The role of each of our own parameters, by its name, in a host's interface."""
 
 _GARBAGE = b"\xa5"
-"""Fills the round keys that a shorter key has not."""
+"""Fills the round keys that a shorter key lacks."""
 
 
 def halves(h: bytes) -> bytes:

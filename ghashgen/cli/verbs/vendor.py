@@ -71,7 +71,7 @@ _REPROVE = "--reprove"
     "formats",
     multiple=True,
     help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
-    "win64. Several: a folder of kernels for each, in its platform's calling convention.",
+    "win64. Repeat it for a folder of kernels for each format, in its platform's convention.",
     shell_complete=one_of(known_formats),
 )
 @threads_option
@@ -102,7 +102,7 @@ _REPROVE = "--reprove"
 @click.option(
     "--exported",
     is_flag=True,
-    help="Let a shared library that the folder is linked into export its functions.",
+    help="Let shared libraries that link the folder export its functions.",
 )
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(

@@ -47,8 +47,8 @@ SHORT = Axis(
 
 ON_FAILURE = Axis(
     "on_failure",
-    "What open leaves in out after a wrong tag: zero, or what was there (untouched): in place, the "
-    "ciphertext.",
+    "What out holds after a wrong tag: zero, or what it held before (untouched); open is then "
+    "slower.",
     lambda: ("zero", "untouched"),
     "zero",
     always_told=False,
@@ -57,7 +57,7 @@ ON_FAILURE = Axis(
 
 TAGS = Axis(
     "tags",
-    "The tags that open and verify take: of 4, 8, 12 to 16 bytes (standard), or of 1 to 16 (any).",
+    "Tags that open and verify accept: 4, 8 or 12 to 16 bytes (standard), or 1 to 16 (any).",
     lambda: ("standard", "any"),
     "standard",
     mark="{}tag".format,
@@ -74,7 +74,7 @@ MANY = Axis(
 
 COMPACT = Axis(
     "compact",
-    "Take little code and keys of every size.",
+    "Make small code that takes keys of every size.",
     lambda: (False, True),
     False,
     always_told=False,

@@ -1,4 +1,4 @@
-"""BoringSSL: two of its assembly files by ours, with its symbols and in its own build."""
+"""BoringSSL: two files replace two of its assembly files, with its symbols, in its own build."""
 
 from dataclasses import replace
 from pathlib import PurePosixPath

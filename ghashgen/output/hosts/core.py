@@ -37,7 +37,7 @@ class Wanted:
     instead: Mapping[str, Any] = field(default_factory=dict)
     """Values of axes in which the host's kernels differ from those that the rule names."""
     made: Callable[[], tuple[Point, ...]] = tuple
-    """Returns kernels that are made for the host alone, if it takes such instead of the rule's."""
+    """Returns the kernels made for this host alone; none if it takes those of the rule."""
 
     def require(self, kernels: Sequence[Point], host: str) -> None:
         """Refuse kernels of which the host's files could not be built.

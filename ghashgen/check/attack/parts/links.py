@@ -1,7 +1,7 @@
 """Compares what the prover reads in mangled objects with what linkers make of them.
 
-An image says where a function's bytes are, and to which place of which section each reference goes.
-That has to hold in every program that a linker makes of the object.
+An image says where the bytes of each function are, and to which place of which section each
+reference goes. Both must hold in every program that a linker makes of the object.
 """
 
 import random
@@ -74,11 +74,11 @@ VALUES: Mapping[struct.Struct, Mapping[int, tuple[int, ...]]] = {
     },
     RELOCATION: {0: SMALL, 1: (*range(45), 1, 2, 4, 1, 2, 4), 2: SMALL, 3: (-64, -5, -1, 4, 1000)},
 }  # fmt: skip
-"""By table and number of a field: what it may become, besides a neighbour of what it is."""
+"""New values of a field, by table and number of it. Values near the old one are tried too."""
 
 
 def rows(data: bytes, form: struct.Struct) -> list[int]:
-    """Return where the entries of a table are: of headers, of symbols or of all relocations."""
+    """Return the offsets of the entries of a table: headers, symbols or all relocations."""
     (start,) = struct.unpack_from("<Q", data, 40)
     (number,) = struct.unpack_from("<H", data, 60)
     headers = [start + SECTION.size * k for k in range(number)]
@@ -91,7 +91,7 @@ def rows(data: bytes, form: struct.Struct) -> list[int]:
 
 
 def mangled(data: bytes, rng: random.Random) -> tuple[str, bytes]:
-    """Return an object with other values in one to three fields, and which those are."""
+    """Return an object with new values in one to three fields, and the names of these fields."""
     out, said = bytearray(data), []
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3))):
         form = rng.choice(list(VALUES))
@@ -208,7 +208,7 @@ def work(options: Options, number: int) -> Outcome:
 
 
 def _linked(linker: str, data: bytes) -> bytes:
-    """Return a program of an object alone; nothing if the linker makes none."""
+    """Return the program that a linker makes of one object; None if it makes none."""
     more = ("-e", "0x400000", "--unresolved-symbols=ignore-all")
     with TemporaryDirectory() as folder:
         path, out = Path(folder, "object.o"), Path(folder, "program")

@@ -158,7 +158,7 @@ def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
 def placed(runner: Runner, callee: Callee, untouched: bool) -> dict[str, list[Arguments]]:
     """Return the calls to make at every place, for functions that have such calls.
 
-    They leave the same there, so an output that stays `untouched` is not among them.
+    Each leaves the same bytes at every place. A call that leaves the output `untouched` does not.
     """
     own = {
         name: [

@@ -1,8 +1,8 @@
-"""The table of the powers of H in few dependent steps: a key is wanted soon.
+"""The table of the powers of H in few dependent steps, so that a new key can be used soon.
 
-A product needs the table entries of one factor only, and of the other the factor itself. So V_i
+A product takes the table entries of one factor, and the other factor as it is. So V_i
 (`kernels.hash.functions.init`) is B_kL·V_(i-k), where V_(i-k), whose entries are known, is the key,
-and the newest power, lane 0 of V_k, is the data. What waits for a product comes a turn later.
+and the newest power, lane 0 of V_k, is the data. Code that waits for a product comes a turn later.
 """
 
 from ghashgen.algebra.ops.protocol import HI_HI, LO_LO
