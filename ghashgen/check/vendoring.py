@@ -286,6 +286,7 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             several=len(order.targets) > 1,
             build_files=order.build_files and order.host.build_files == BUILD_FILES,
             threads=order.threads,
+            assembled=order.host.assembled is not None,
             library=target.library,
             kernels=items,
             proved=any(not known.refused for known in evidence),

@@ -17,6 +17,7 @@ from helpers.cpus import AS_FOUND, lacking
 from ghashgen.arch.elf import read_elf
 from ghashgen.arch.objects import read_object
 from ghashgen.check import vendoring
+from ghashgen.check.evidence import Evidence
 from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.output.folder import write
@@ -181,6 +182,14 @@ def test_what_the_adapters_cannot_call_is_refused(
 ) -> None:
     with pytest.raises(GhashgenError, match=said):
         made(*names, abi=abi)
+
+
+def test_the_record_says_what_the_proofs_are_about(prepared: vendoring.Prepared) -> None:
+    known = (Evidence(("init",)),) * len(prepared.artefacts)
+    said = vendoring._said(prepared, known)
+    assert "what your assembler makes of the\nfile: the folder's test compares that" in said
+    assert "objcopy" not in said
+    assert "prove-object" not in said
 
 
 def test_the_layouts_name_the_files(prepared: vendoring.Prepared) -> None:
