@@ -131,6 +131,11 @@ def prepare(
         for kernel in order.kernels:
             if why := unprovable(kernel):
                 raise GhashgenError(why, "pass --unproved to take it anyway")
+    in_c = order.host.assembled is None
+    if order.threads and not in_c:
+        raise GhashgenError(
+            f"the thread pool is in C, and host {order.host.name} takes no C", "leave out --threads"
+        )
     old = vendored.read(into)
     target = order.target
     tool = find_assembler(target.syntax.assembler)
@@ -144,7 +149,6 @@ def prepare(
     # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
     several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
     portable = order.host.portable
-    in_c = order.host.assembled is None
     dispatchers = render_all(several, target.library, portable=portable) if several and in_c else {}
     files = {target.prefix + HEADER: header(ordered, target.library, vendored.NAME)} if in_c else {}
     files[target.library + layouts.SUFFIX] = layouts.dump(

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,11 @@ def test_what_the_adapters_cannot_call_is_refused(
 ) -> None:
     with pytest.raises(GhashgenError, match=said):
         made(*names, abi=abi)
+
+
+def test_the_thread_pool_is_refused(prepared: vendoring.Prepared) -> None:
+    with pytest.raises(GhashgenError, match="takes no C"):
+        vendoring.prepare(replace(prepared.order, threads=True), Path("nowhere"), False)
 
 
 def test_the_record_says_what_the_proofs_are_about(prepared: vendoring.Prepared) -> None:
