@@ -41,9 +41,9 @@ def test_another_statement_is_not_proved(kernel: GcmKernel, any_tag: bool) -> No
 
 
 WRONG = {
-    "a tag of no bytes": ("0x01\n    jb ", "0x00\n    jb "),
-    "a tag of 17 bytes": ("0x11\n    jae", "0x12\n    jae"),
-    "tags of one byte are refused": ("0x01\n    jb ", "0x02\n    jb "),
+    "a tag of no bytes": ("0x01\n jb ", "0x00\n jb "),
+    "a tag of 17 bytes": ("0x11\n jae", "0x12\n jae"),
+    "tags of one byte are refused": ("0x01\n jb ", "0x02\n jb "),
 }
 
 
