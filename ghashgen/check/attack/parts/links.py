@@ -208,7 +208,7 @@ def work(options: Options, number: int) -> Outcome:
 
 
 def _linked(linker: str, data: bytes) -> bytes:
-    """Return the program that a linker makes of one object; None if it makes none."""
+    """Return the program that a linker makes of one object, empty if it makes none."""
     more = ("-e", "0x400000", "--unresolved-symbols=ignore-all")
     with TemporaryDirectory() as folder:
         path, out = Path(folder, "object.o"), Path(folder, "program")

@@ -241,17 +241,13 @@ def _invalid(key_bytes: int, function: str, sample: int) -> Iterator[Trial]:
 
 
 @lru_cache(maxsize=4)
-def _all(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
+def trials(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
+    """Return the bursts of a function; `sample` thins them out."""
     rng = random.Random(SEED + 149 * key_bytes)
     key = Key(rng.randbytes(key_bytes))
     none = burst(function, "no array", (), key.key)
     suites = (_random, _lengths, _invalid)
     return none, *(one for suite in suites for one in suite(key_bytes, function, sample))
-
-
-def trials(key_bytes: int, function: str, sample: int) -> Sequence[Trial]:
-    """Return the bursts of a function; `sample` thins them out."""
-    return _all(key_bytes, function, sample)
 
 
 def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:

@@ -1,10 +1,8 @@
 """Validates AES-GCM: key set-up, every length around the group, wrapping counters, CAVP, bounds."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -16,12 +14,11 @@ from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.check.validation.trials import Trial, calls, run
+from ghashgen.check.validation.trials import Trial, calls, validated
 from ghashgen.kernels.gcm.kernel import ROUND_KEYS, STANDARD_TAGS, GcmKernel
 from ghashgen.run.arguments import Arguments
 from ghashgen.run.built import Built
 from ghashgen.run.callee import Callee
-from ghashgen.support.errors import GhashgenError
 
 
 @dataclass(frozen=True)
@@ -188,24 +185,10 @@ def validator(
 
 def validate_one(runner: Runner, built: Built[GcmKernel], bounds: Mapping[int, int]) -> Validation:
     """Validate one kernel; a function without trials is a failure."""
-    start = time.perf_counter()
-    failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
-    sizes, cases = built.kernel.key_sizes, 0
-    every = (wanted_of(built.kernel, bounds[size], runner.sample, size) for size in sizes)
-    try:
-        for trials in chain.from_iterable(suites(built, wanted) for wanted in every):
-            made, found = run(runner, built, trials)
-            cases += made
-            failures += found
-        failures += runner.check(built, placed(runner, built, built.kernel.keeps_output))
-    except GhashgenError as error:
-        failures.append(str(error))
-    return Validation(
-        name=built.kernel.name,
-        isa=built.kernel.isa,
-        how=runner.how,
-        cases=cases,
-        longest_tail=tail_bound(built.kernel.blocks),
-        seconds=time.perf_counter() - start,
-        failures=tuple(failures),
+    every = (
+        trials
+        for size in built.kernel.key_sizes
+        for trials in suites(built, wanted_of(built.kernel, bounds[size], runner.sample, size))
     )
+    own = partial(placed, runner, built, built.kernel.keeps_output)
+    return validated(runner, built, every, SUITES, own)

@@ -96,12 +96,7 @@ def _any(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
     b.branch("equal", length, BLOCK_BYTES, "whole")
     with b.part("given"):
         other = load_partial(b, given, length, "loaded")
-    b.assign(out, first_bytes(b, b.xor(tag, other, "differences"), length))
-    b.emit("jump", Label("compare"))
-    b.label("whole")
-    b.assign(out, b.xor(tag, b.load(Mem(base=given), "the given tag"), "differences"))
-    b.label("compare")
-    return out
+    return _compared(b, tag, given, length, out, other)
 
 
 def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
@@ -113,6 +108,11 @@ def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
     b.label("four")
     b.assign(other, b.load_part("load32", Mem(base=given), "the given tag"))
     b.label("truncated")
+    return _compared(b, tag, given, length, out, other)
+
+
+def _compared(b: Builder, tag: VReg, given: VReg, length: VReg, out: VReg, other: VReg) -> VReg:
+    """Return the differences, of a part of the tag that was loaded or, from `whole` on, of all."""
     b.assign(out, first_bytes(b, b.xor(tag, other, "differences"), length))
     b.emit("jump", Label("compare"))
     b.label("whole")
