@@ -7,7 +7,7 @@ from typing import Any, Self
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.peachpy.encode import answered, check, request
 from ghashgen.output.peachpy.instructions import Encoded
@@ -127,7 +127,7 @@ class Session:
 
 def _call(function: str, given: Mapping[str, str | int] = MappingProxyType({})) -> list[str | int]:
     """Return a call for the worker; a parameter is the buffer of its name, or a given value."""
-    params = functions()[function].params
+    params = FAMILY.functions()[function].params
     return [function, *(given.get(param.name, param.name) for param in params)]
 
 
