@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,17 +46,22 @@ def kinds(path: Path) -> Counter[str]:
     return Counter(kind)
 
 
-FILES = {
-    path.relative_to(ROOT / "ghashgen"): kinds(path) for path in (ROOT / "ghashgen").rglob("*.py")
-}
-ROOMS = {path.parts[0] for path in FILES if len(path.parts) > 1}
+@cache
+def files() -> dict[str, Counter[str]]:
+    """Return the lines of every file of a room, by its path in the package."""
+    package = ROOT / "ghashgen"
+    return {path.relative_to(package).as_posix(): kinds(path) for path in package.glob("*/**/*.py")}
+
+
+def room_of(path: str) -> str:
+    return path.partition("/")[0]
 
 
 def lines_of(room: str) -> Counter[str]:
     """Return the lines of a room, of all, or of those without a row."""
-    others = ROOMS - {*STATED}
-    rooms = {"all": ROOMS, "others": others}.get(room, {room})
-    return sum((n for path, n in FILES.items() if path.parts[0] in rooms), Counter[str]())
+    rooms = {room_of(path) for path in files()}
+    wanted = {"all": rooms, "others": rooms - {*STATED}}.get(room, {room})
+    return sum((n for path, n in files().items() if room_of(path) in wanted), Counter[str]())
 
 
 @pytest.mark.parametrize("room", STATED)
@@ -72,10 +78,11 @@ def test_lines_are_of_the_kinds_that_are_said() -> None:
 
 @pytest.mark.parametrize("word", ABILITIES)
 def test_an_ability_has_about_as_many_lines_as_is_said(word: str) -> None:
-    lines = sum(n.total() for path, n in FILES.items() if word in path.as_posix())
+    lines = sum(n.total() for path, n in files().items() if word in path)
     assert lines == pytest.approx(number(ABILITIES[word]), rel=0.1)
 
 
 def test_every_large_room_is_named() -> None:
-    assert {room for room in ROOMS if lines_of(room).total() > 2500} <= set(STATED)
+    rooms = {room_of(path) for path in files()}
+    assert {room for room in rooms if lines_of(room).total() > 2500} <= set(STATED)
     assert len(ABILITIES) > 4
