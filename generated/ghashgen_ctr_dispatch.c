@@ -264,15 +264,21 @@ static const struct choice choices[] = {
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR128_AVX2_X16],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
     {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR128_AVX512_X32],
     },
-    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
+    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
     {
-        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x1a),
+        F(AESNI) | F(AVX),
+        &kernels[CTR128_AVX_X8],
+    },
+    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    {
+        128, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
         F(AESNI) | F(AVX),
         &kernels[CTR128_AVX_X8],
     },
@@ -348,21 +354,15 @@ static const struct choice choices[] = {
         F(AESNI) | F(AVX) | F(AVX2) | F(VAES),
         &kernels[CTR192_AVX2_X16],
     },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) | F(VAES),
         &kernels[CTR192_AVX512_X32],
     },
-    /* Zen 4, other AMD, other: crypt on amd-25-17-1 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: crypt on amd-25-17-1 */
     {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1a),
-        F(AESNI) | F(AVX),
-        &kernels[CTR192_AVX_X8],
-    },
-    /* Emerald Rapids, other Intel: crypt on intel-6-207-2 */
-    {
-        192, GHASHGEN_CTR_SHORT, UINT32_C(0x5),
+        192, GHASHGEN_CTR_SHORT, UINT32_C(0x1f),
         F(AESNI) | F(AVX),
         &kernels[CTR192_AVX_X8],
     },

@@ -245,9 +245,6 @@ void ghash_avx_k_clmul1_x12_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
-void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
-void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -370,7 +367,6 @@ enum {
     GHASH_AVX_K_CLMUL1_X1,
     GHASH_AVX_K_CLMUL1_X12,
     GHASH_AVX_K_CLMUL1_X2,
-    GHASH_AVX_K_CLMUL1_X4,
     GHASH_AVX_WINOGRAD_CLMUL1_X16,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
@@ -517,10 +513,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x2", 64, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x2_init, ghash_avx_k_clmul1_x2_mul, ghash_avx_k_clmul1_x2_update, NULL, NULL, NULL},
-    [GHASH_AVX_K_CLMUL1_X4] =
-        {"ghash_avx_k_clmul1_x4", 128, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16] =
         {"ghash_avx_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -831,7 +823,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x74),
-        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X32), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
@@ -844,42 +836,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X32]},
         },
     },
-    /* Zen 4, other AMD, other */
+    /* Cascade Lake, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
-        },
-    },
-    /* other Intel */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x10),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(64, 5616, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(256, 1824, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(1024, 1024, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 912, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 880, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4), /* gcm and throughput and latency on intel-6-207-2 */
-        },
-        {
-            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
-            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X48_ZEN4]},
-        },
-    },
-    /* Cascade Lake */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x71),
         F(PCLMULQDQ) | F(AVX) | F(AVX2),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
@@ -943,24 +902,6 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[GHASH_AVX_K_CLMUL1_X12]},
             {384, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
-        },
-    },
-    /* other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x70),
-        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* throughput on intel-6-85-7 */
-            CLASS(1024, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
-            CLASS(4096, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
-            CLASS(SIZE_MAX, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
-        },
-        {
-            {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
-            {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP]},
-            {960, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP]},
         },
     },
     /* Cascade Lake */
@@ -1148,7 +1089,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x74),
-        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
@@ -1201,20 +1142,6 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* other Intel */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x10),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
-            CLASS(1024, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(4096, 0, 2, GHASH_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* latency on intel-6-207-2 */
-        },
-        {{0, NULL}},
-    },
     /* Cascade Lake, Emerald Rapids, other Intel */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
@@ -1226,20 +1153,6 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 1, GHASH_SSE_K_CLMUL1_X4), /* latency on intel-6-207-2 */
             CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
             CLASS(SIZE_MAX, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
-        },
-        {{0, NULL}},
-    },
-    /* Cascade Lake, Emerald Rapids, other Intel */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
-            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
-            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP), /* latency on intel-6-207-2 */
         },
         {{0, NULL}},
     },
@@ -1285,20 +1198,6 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Emerald Rapids, other Intel */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x13),
-        F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on intel-6-207-2 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on intel-6-207-2 */
-            CLASS(1024, 0, 2, GHASH_AVX_K_CLMUL1_X4), /* latency on intel-6-207-2 */
-            CLASS(4096, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_WINOGRAD_CLMUL1_X6), /* latency on intel-6-207-2 */
-        },
-        {{0, NULL}},
-    },
     /* Emerald Rapids, other Intel */
     {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x12),
@@ -1338,30 +1237,12 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 4, other AMD, other */
+    /* Zen 4, Zen 5, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
-        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x6c),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 5 */
-    {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, other AMD, other */
-    {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -1473,7 +1354,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x74),
-        F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1-without-avx-512 */
@@ -1503,50 +1384,17 @@ static const struct ghashgen_choice choices[] = {
             {512, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 4, other AMD, other */
+    /* Cascade Lake, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
-        },
-    },
-    /* other Intel */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x10),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(256, 10592, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(1024, 6480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 5632, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 4864, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
-            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
-        },
-    },
-    /* Cascade Lake */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x71),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
             CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
             CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on intel-6-207-2 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
@@ -1583,38 +1431,6 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[POLYVAL_AVX_K_CLMUL1_X16]},
             {512, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
-        },
-    },
-    /* other Intel, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x70),
-        F(SSE2) | F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
-            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* throughput on intel-6-85-7 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X16), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X16]},
-        },
-    },
-    /* other Intel, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x70),
-        F(PCLMULQDQ) | F(AVX),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm and throughput and latency on amd-25-17-1 */
-        },
-        {
-            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
     /* Cascade Lake, Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other */
@@ -1710,7 +1526,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x74),
-        F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
@@ -1732,34 +1548,6 @@ static const struct ghashgen_choice choices[] = {
             CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
             CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* latency on amd-26-2-1 */
             CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x64),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-        },
-        {{0, NULL}},
-    },
-    /* other Intel */
-    {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x10),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(4096, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on intel-6-207-2 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X16), /* latency on intel-6-207-2 */
         },
         {{0, NULL}},
     },

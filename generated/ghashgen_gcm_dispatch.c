@@ -445,22 +445,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
@@ -488,24 +475,24 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Emerald Rapids: imix on intel-6-207-2 */
+    /* Zen 4, Zen 5, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
+    /* Emerald Rapids, Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3b),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5: imix on amd-26-2-1 */
@@ -513,12 +500,6 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, other Intel: imix on intel-6-207-2 */
     {
@@ -557,30 +538,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: seal and open on intel-6-207-2 */
-    {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
@@ -613,30 +575,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x4),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: seal and open on intel-6-207-2 */
-    {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, other Intel: seal and open on intel-6-207-2 */
     {
@@ -682,30 +625,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: text on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: text on intel-6-207-2 */
-    {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, other Intel: text on intel-6-207-2 */
     {
@@ -732,22 +656,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
@@ -770,22 +681,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -808,22 +706,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -846,22 +731,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -884,22 +756,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -922,22 +781,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: text on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -960,22 +806,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
@@ -1005,22 +838,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3a),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
@@ -1054,7 +874,7 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x36),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
     /* Emerald Rapids, Zen 5: imix on amd-26-2-1 */
     {
@@ -1065,21 +885,8 @@ static const struct choice choices[] = {
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: imix on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x32),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: imix on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, Zen 5, other Intel: imix on intel-6-207-2 */
     {
@@ -1112,30 +919,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x4),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: seal and open on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -1162,30 +950,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x4),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: seal and open on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -1225,30 +994,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 5: text on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x4),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* Zen 4, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x32),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
-    },
-    /* other Intel: text on intel-6-207-2 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x8),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
@@ -1269,22 +1019,9 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Emerald Rapids, Zen 5: seal and open on amd-26-2-1 */
+    /* Emerald Rapids, Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x5),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
-        F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3a),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
