@@ -23,7 +23,7 @@ from helpers.compiling import BUFFERED, FRAMED, ISAS, SPILLED, Assembled, Job, a
 from helpers.cpus import CPUS, UNMARKED, mask
 from helpers.emulating import Assemble
 from helpers.examples import Load, commands, loaded, need_the_cpu, run
-from helpers.sharing import shared
+from helpers.sharing import compiled_once, shared
 from helpers.syntaxes import found
 from helpers.tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
@@ -147,6 +147,22 @@ def bytecode_folder(shared_folder: Path) -> Iterator[None]:
         if sys.dont_write_bytecode:
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", os.fspath(shared_folder / "bytecode"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have Wine set up its folder once for all programs that a worker runs by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WINEPREFIX", os.fspath(tmp_path_factory.getbasetemp() / "wine"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def c_objects(shared_folder: Path) -> Iterator[None]:
+    """Compile each C source of the harness and the benchmark once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ghashgen.support.programs.compile_c", compiled_once(shared_folder / "c"))
         yield
 
 
