@@ -76,6 +76,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return collection_path.name not in quick_files(quick()) or None
 
 
+def _any_cpu(item: pytest.Item) -> str | None:
+    """The CPU of CPUS that an item runs as, if its marker names none."""
+    marker, call = item.get_closest_marker("cpu"), getattr(item, "callspec", None)
+    return call.params["as_cpu"] if call and marker and not marker.args else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only longer runs have, unless tests are named."""
@@ -89,12 +95,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wrong := stale_quick(names, quick()):
         raise pytest.UsageError(f"tests/quick.toml: {'; '.join(wrong)}")
     if config.getoption("quick"):
-        table = quick()
-        out = [not is_quick(file, case, table) for file, _, case in names]
+        begins = quick()
+        out = [not is_quick(file, case, begins) for file, _, case in names]
     elif config.getoption("thorough"):
         return
     else:
-        out = left_out(names, thorough())
+        table = thorough()
+        out = [
+            without or not table.runs_as(item.path.name, _any_cpu(item))
+            for item, without in zip(items, left_out(names, table), strict=True)
+        ]
     config.hook.pytest_deselected(
         items=[item for item, without in zip(items, out, strict=True) if without]
     )

@@ -58,6 +58,9 @@ without one, kernels would be made."""
 
 WHOLE = ("bench-tool", "model")
 
+SLOW = ("model", "summary", "tune")
+"""Verbs that take seconds even so."""
+
 IGNORED = (".git", ".venv", "build", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis")
 """What .gitignore keeps out of a clone, and git's own folder: a tree need not have it."""
 

@@ -12,6 +12,9 @@ each file. A test's row says which of its cases `make test` runs all the same:
 - another test, as FILE::TEST: none, since that test fails for the same reasons. `make test` must
   run it.
 
+Tests that run as every CPU of cpus.py run as those of the section `cpus` alone, except in the files
+that it names.
+
 quick.toml says what `make quick` runs: for each room of the package, by file, the tests whose ids
 begin so.
 
@@ -48,6 +51,14 @@ class Thorough:
     """By file and test."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Patterns by name."""
+    cpus: Sequence[str] = ()
+    """What tests with the marker `cpu` that names none run as."""
+    as_all: Sequence[str] = ()
+    """Files whose tests run as every CPU."""
+
+    def runs_as(self, file: str, cpu: str | None) -> bool:
+        """Return whether a file's tests run as a CPU, which they do not name; None for any."""
+        return cpu is None or cpu in self.cpus or file in self.as_all
 
     def kind(self, row: Row, case: str) -> str:
         """Return the kind of a case; empty where a row knows none, or its pattern finds none."""
@@ -62,7 +73,8 @@ def _table(name: str) -> Any:
 def thorough() -> Thorough:
     """Return the table of tests that only `make check` runs in all their cases."""
     rows = _table("thorough.toml")
-    return Thorough(rows, rows.pop("kinds"))
+    kinds, cpus = rows.pop("kinds"), rows.pop("cpus")
+    return Thorough(rows, kinds, cpus["run"], cpus["as_all"])
 
 
 def quick() -> Quick:
