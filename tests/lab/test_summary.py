@@ -118,9 +118,9 @@ def edit_manifest(root: Path, name: str, instructions: int) -> None:
     path.write_text(json.dumps(body), encoding="utf-8")
 
 
-def test_pages_hold_what_the_command_prints(clone: Path) -> None:
+def test_pages_hold_what_the_command_prints(small: Path) -> None:
     printed = call()
-    shown = [block_of((project_root() / page).read_text(encoding="utf-8")) for page in PAGES]
+    shown = [block_of((small / page).read_text(encoding="utf-8")) for page in PAGES]
     assert all(shown)
     assert "\n".join(shown) == printed
 
