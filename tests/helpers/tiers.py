@@ -7,8 +7,8 @@ each file. A test's row says which of its cases `make test` runs all the same:
 - words: the cases whose ids contain one of them;
 - a number n: the first case and every n-th after it;
 - `each = KIND`: the first case of every kind. KIND names a pattern of the section `kinds`: what it
-  finds in an id is the case's kind. With `run` too, words, it is the cases with these, and every
-  kind must have one;
+  finds in an id is the case's kind. With `run` too, words or the name of words in the section
+  `runs`, it is the cases with these, and every kind must have one;
 - another test, as FILE::TEST: none, since that test fails for the same reasons. `make test` must
   run it.
 
@@ -55,6 +55,8 @@ class Thorough:
     """What tests with the marker `cpu` that names none run as."""
     as_all: Sequence[str] = ()
     """Files whose tests run as every CPU."""
+    runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words by name, for rows of several tests that share what they make."""
 
     def runs_as(self, file: str, cpu: str | None) -> bool:
         """Return whether a file's tests run as a CPU, which they do not name; None for any."""
@@ -73,8 +75,8 @@ def _table(name: str) -> Any:
 def thorough() -> Thorough:
     """Return the table of tests that only `make check` runs in all their cases."""
     rows = _table("thorough.toml")
-    kinds, cpus = rows.pop("kinds"), rows.pop("cpus")
-    return Thorough(rows, kinds, cpus["run"], cpus["as_all"])
+    kinds, cpus, runs = (rows.pop(section) for section in ("kinds", "cpus", "runs"))
+    return Thorough(rows, kinds, cpus["run"], cpus["as_all"], runs)
 
 
 def quick() -> Quick:
@@ -90,12 +92,12 @@ def left_out(names: Sequence[Name], table: Thorough) -> list[bool]:
     for file, test, case in names:
         row = table.rows.get(file, {}).get(test, 1)
         place = (file, test, table.kind(row, case))
-        out.append(not _runs(row, case, seen[place]))
+        out.append(not _runs(table, row, case, seen[place]))
         seen[place] += 1
     return out
 
 
-def _runs(row: Row, case: str, before: int) -> bool:
+def _runs(table: Thorough, row: Row, case: str, before: int) -> bool:
     """Whether every run has a case; `before` counts the earlier ones of its test and kind."""
     if isinstance(row, int):
         return before % row == 0
@@ -103,7 +105,8 @@ def _runs(row: Row, case: str, before: int) -> bool:
         return False
     if not isinstance(row, Mapping):
         return any(part in case for part in row)
-    return any(part in case for part in row["run"]) if "run" in row else before == 0
+    run = row.get("run")
+    return before == 0 if run is None else any(part in case for part in table.runs.get(run, run))
 
 
 def stale(names: Sequence[Name], table: Thorough) -> list[str]:
@@ -134,9 +137,9 @@ def stale(names: Sequence[Name], table: Thorough) -> list[str]:
 
 
 def _words(row: Row) -> Sequence[str]:
-    if isinstance(row, Mapping):
-        return row.get("run", ())
-    return () if isinstance(row, int | str) else row
+    """Return the words of a row's own, each of which must be of use."""
+    words = row.get("run", ()) if isinstance(row, Mapping) else row
+    return () if isinstance(words, int | str) else words
 
 
 def _uncovered(table: Thorough, row: Row, test: str, cases: Mapping[str, bool]) -> Iterable[str]:

@@ -26,7 +26,7 @@ from ghashgen.run.harness import Harness
 here = pytest.mark.cpu(AS_FOUND)
 SAMPLE = tuple(replace(kernel, messages=False, streams=True) for kernel in TEXTS)
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
-few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
+few = pytest.mark.parametrize("kernel", [SAMPLE[6], SAMPLE[10], SAMPLE[11]], ids=lambda k: k.name)
 MISPLACED = 3
 PAGE = (ROOT / "docs/gcm-streams.md").read_text(encoding="utf-8")
 KEY = "feffe9928665731c6d6a8f9467308308"
@@ -251,7 +251,7 @@ def test_a_length_too_long_changes_nothing(kernel: GcmKernel, harness_folder: Pa
 
 @here
 def test_wrong_pieces_would_be_noticed(harness_folder: Path) -> None:
-    kernel = SAMPLE[2]
+    kernel = SAMPLE[4]
     stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(50))
     stream.whole(each, [each.aad], [each.sealed[:7], each.sealed[7:]], False)
