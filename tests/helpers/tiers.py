@@ -106,7 +106,8 @@ def _runs(table: Thorough, row: Row, case: str, before: int) -> bool:
     if not isinstance(row, Mapping):
         return any(part in case for part in row)
     run = row.get("run")
-    return before == 0 if run is None else any(part in case for part in table.runs.get(run, run))
+    words = table.runs[run] if isinstance(run, str) else run
+    return before == 0 if words is None else any(part in case for part in words)
 
 
 def stale(names: Sequence[Name], table: Thorough) -> list[str]:

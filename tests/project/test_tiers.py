@@ -31,9 +31,11 @@ TABLE = Thorough(
             "test_some": 3,
             "test_kinds": {"each": "refusal"},
             "test_chosen": {"each": "refusal", "run": ["2-memory", "3-"]},
+            "test_shared": {"each": "refusal", "run": "small"},
         }
     },
     {"refusal": "-(function|memory)"},
+    runs={"small": ["2-memory", "3-"]},
 )
 QUICK = {"verify": {"test_a.py": ["test_all[s", "test_none"]}}
 
@@ -57,7 +59,8 @@ def test_a_number_keeps_the_first_case_and_every_so_many() -> None:
 def test_every_kind_keeps_its_first_case_or_the_chosen_ones() -> None:
     ids = ("1-memory", "2-memory", "3-function", "4-function")
     assert left_out(_cases("test_kinds", *ids), TABLE) == [False, True, False, True]
-    assert left_out(_cases("test_chosen", *ids), TABLE) == [True, False, False, True]
+    for test in ("test_chosen", "test_shared"):
+        assert left_out(_cases(test, *ids), TABLE) == [True, False, False, True]
 
 
 RIGHT = (
@@ -66,6 +69,7 @@ RIGHT = (
     *_cases("test_some", *"ab"),
     *_cases("test_kinds", "1-memory", "2-memory", "3-function"),
     *_cases("test_chosen", "1-memory", "2-memory", "3-function"),
+    *_cases("test_shared", "1-memory", "2-memory", "3-function"),
 )
 
 
@@ -83,6 +87,8 @@ RIGHT = (
             "no case of test_chosen is run that is of the kind 'memory'",
         ]),
         ("test_chosen[3-function]", "test_chosen[3-none]", []),
+        ("test_shared[2-memory]", "",
+         ["no case of test_shared is run that is of the kind 'memory'"]),
         ("test_chosen[3-function]", "test_chosen[4-function]", [
             "no case of test_chosen contains 3-",
             "no case of test_chosen is run that is of the kind 'function'",
@@ -94,6 +100,14 @@ def test_what_fits_nothing_or_has_no_case_is_stale(case: str, other: str, said: 
     assert stale(RIGHT, TABLE) == []
     names = [(file, test, other if id_ == case else id_) for file, test, id_ in RIGHT]
     assert stale([name for name in names if name[2]], TABLE) == [f"test_a.py: {x}" for x in said]
+
+
+def test_two_cpus_are_enough_but_for_some_files() -> None:
+    table = Thorough({}, cpus=("as-found",), as_all=("test_b.py",))
+    assert table.runs_as("test_a.py", None)
+    assert table.runs_as("test_a.py", "as-found")
+    assert not table.runs_as("test_a.py", "sse")
+    assert table.runs_as("test_b.py", "sse")
 
 
 def test_files_that_are_not_collected_are_not_judged() -> None:
