@@ -331,13 +331,13 @@ def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str,
 
 def test_plain_leaves_out_what_nobody_asked_for() -> None:
     axes = ("--isa", "avx", "--multiply", "winograd", "--blocks", "16", "--blocks", "32")
-    every = json.loads(ghashgen("list", *axes, "--json").stdout)
-    plain = json.loads(ghashgen("list", *axes, "--plain", "--json").stdout)
+    every = json.loads(here("list", *axes, "--json").stdout)
+    plain = json.loads(here("list", *axes, "--plain", "--json").stdout)
     # The catalogue has none of 32 blocks that swaps in registers, so that one is made.
     wanted = ["ghash_avx_winograd_clmul1_x16", "ghash_avx_winograd_clmul1_x32"]
     assert [kernel["name"] for kernel in plain] == wanted
     assert {"ghash_avx_winograd_clmul1_x16_wipe"} < {kernel["name"] for kernel in every}
-    wiped = json.loads(ghashgen("list", *axes, "--plain", "--wipe", "--json").stdout)
+    wiped = json.loads(here("list", *axes, "--plain", "--wipe", "--json").stdout)
     assert "ghash_avx_winograd_clmul1_x16_wipe" in {kernel["name"] for kernel in wiped}
     assert all(kernel["wipe"] and not kernel["segments"] for kernel in wiped)
     none = here("list", "--plain", "--name", "*_wipe")
@@ -381,7 +381,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         ((*kernel, str(tmp_path), "--force"), "paper_optimized.asm is a folder; move it away"),
     ):
         (tmp_path / "avx" / "paper_optimized.asm").mkdir(parents=True, exist_ok=True)
-        done = ghashgen(*words)
+        done = here(*words)
         assert done.returncode == REFUSED
         assert cause in done.stderr
         assert len(done.stderr.splitlines()) == 1
