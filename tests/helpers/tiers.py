@@ -89,12 +89,18 @@ def left_out(names: Sequence[Name], table: Thorough) -> list[bool]:
     """Say of each case, in the order of their collection, whether `make test` leaves it out."""
     seen: Counter[tuple[str, ...]] = Counter()
     out = []
-    for file, test, case in names:
+    for file, test, case in map(_without_test, names):
         row = table.rows.get(file, {}).get(test, 1)
         place = (file, test, table.kind(row, case))
         out.append(not _runs(table, row, case, seen[place]))
         seen[place] += 1
     return out
+
+
+def _without_test(name: Name) -> Name:
+    """Return a name with the id of its parameters alone: words mean these."""
+    file, test, case = name
+    return file, test, case.removeprefix(test)
 
 
 def _runs(table: Thorough, row: Row, case: str, before: int) -> bool:
@@ -114,7 +120,8 @@ def stale(names: Sequence[Name], table: Thorough) -> list[str]:
     """Return what the table says of collected files that fits none of their tests, or too much, and
     the kinds of which `make test` would run no case."""
     cases: dict[tuple[str, str], dict[str, bool]] = {}
-    for (file, test, case), out in zip(names, left_out(names, table), strict=True):
+    for name, out in zip(names, left_out(names, table), strict=True):
+        file, test, case = _without_test(name)
         cases.setdefault((file, test), {})[case] = out
     files = {file for file, _ in cases}
     wrong = []
