@@ -23,7 +23,7 @@ from helpers.compiling import BUFFERED, FRAMED, ISAS, SPILLED, Assembled, Job, a
 from helpers.cpus import CPUS, UNMARKED, mask
 from helpers.emulating import Assemble
 from helpers.examples import Load, commands, loaded, need_the_cpu, run
-from helpers.sharing import shared
+from helpers.sharing import compiled_once, shared
 from helpers.syntaxes import found
 from helpers.tiers import is_quick, left_out, quick, quick_files, stale, stale_quick, thorough
 
@@ -76,6 +76,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return collection_path.name not in quick_files(quick()) or None
 
 
+def _any_cpu(item: pytest.Item) -> str | None:
+    """The CPU of CPUS that an item runs as, if its marker names none."""
+    marker, call = item.get_closest_marker("cpu"), getattr(item, "callspec", None)
+    return call.params["as_cpu"] if call and marker and not marker.args else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only longer runs have, unless tests are named."""
@@ -89,12 +95,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wrong := stale_quick(names, quick()):
         raise pytest.UsageError(f"tests/quick.toml: {'; '.join(wrong)}")
     if config.getoption("quick"):
-        table = quick()
-        out = [not is_quick(file, case, table) for file, _, case in names]
+        begins = quick()
+        out = [not is_quick(file, case, begins) for file, _, case in names]
     elif config.getoption("thorough"):
         return
     else:
-        out = left_out(names, thorough())
+        table = thorough()
+        out = [
+            without or not table.runs_as(item.path.name, _any_cpu(item))
+            for item, without in zip(items, left_out(names, table), strict=True)
+        ]
     config.hook.pytest_deselected(
         items=[item for item, without in zip(items, out, strict=True) if without]
     )
@@ -147,6 +157,22 @@ def bytecode_folder(shared_folder: Path) -> Iterator[None]:
         if sys.dont_write_bytecode:
             patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
             patch.setenv("PYTHONPYCACHEPREFIX", os.fspath(shared_folder / "bytecode"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have Wine set up its folder once for all programs that a worker runs by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WINEPREFIX", os.fspath(tmp_path_factory.getbasetemp() / "wine"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def c_objects(shared_folder: Path) -> Iterator[None]:
+    """Compile each C source of the harness and the benchmark once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ghashgen.support.programs.compile_c", compiled_once(shared_folder / "c"))
         yield
 
 

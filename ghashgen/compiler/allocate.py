@@ -10,6 +10,7 @@ iterated without sorting. `recheck` verifies it independently.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 
 from ghashgen.arch.core import Abi
 from ghashgen.arch.rows import Isa
@@ -146,12 +147,18 @@ def _smallest_last(graph: Interference) -> list[VReg]:
     Most functions do not need this and keep registers in the order of their use.
     """
     left = {reg: graph.neighbours(reg) for reg in graph.classes()}
-    place = {reg: i for i, reg in enumerate(left)}
+    place = {reg: -i for i, reg in enumerate(left)}
+    # A class is queued anew whenever it loses a neighbour; its earlier entries are then too high.
+    queue = [(len(others), place[reg], reg) for reg, others in left.items()]
+    heapify(queue)
     out: list[VReg] = []
-    while left:
-        reg = min(left, key=lambda reg: (len(left[reg]), -place[reg]))
+    while queue:
+        count, _, reg = heappop(queue)
+        if reg not in left or len(left[reg]) != count:
+            continue
         for other in left.pop(reg):
             left[other].discard(reg)
+            heappush(queue, (len(left[other]), place[other], other))
         out.append(reg)
     return out[::-1]
 

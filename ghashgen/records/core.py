@@ -237,7 +237,7 @@ class Results:
     def _at(self, size: int, mode: str) -> tuple[Cell, ...]:
         return self._by_place.get((mode, size), ())
 
-    @property
+    @cached_property
     def keys(self) -> tuple[int, ...]:
         """The subjects' key sizes in bits; only 0 in a measurement of GHASH."""
         return tuple(sorted({self.subjects[cell.name].key for cell in self.cells}))

@@ -14,7 +14,7 @@ WIDTH = 128
 ONES = (1 << WIDTH) - 1
 
 
-def points(seed: int, count: int = 2) -> list[dict[str, int]]:
+def points(seed: int, count: int = 1) -> list[dict[str, int]]:
     rng = random.Random(seed)
     return [{name: rng.getrandbits(WIDTH) for name in NAMES} for _ in range(count)]
 

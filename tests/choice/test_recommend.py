@@ -355,7 +355,9 @@ def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
             host = host_of(chooser.hosts, here.cpu, here.vendor)
             assert host.title == one.core
             for use in (LASTING, ONCE):
-                for pick in chooser.picks(host, here.features, use):
+                picks = chooser.picks(host, here.features, use)
+                every = len(picks) if op == "polyval" else 3
+                for pick in (*picks[:-1:every], *picks[-1:]):
                     size = (1 << 20) if pick.up_to is None else pick.up_to
                     (advice,) = recommend(here, pool, recorded(), use=use, size=size)
                     assert advice.candidate == pick.candidate

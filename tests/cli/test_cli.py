@@ -1,5 +1,7 @@
 """The command line as a user meets it: output, refusals, exit status."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ import click
 import pytest
 from helpers.cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
+from ghashgen.cli import main as program
 from ghashgen.cli.main import cli
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.compare.registry import studies
@@ -26,6 +29,22 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         env={**os.environ, **(env or {})},
         check=False,
     )
+
+
+def here(*words: str) -> subprocess.CompletedProcess[str]:
+    """Call it in this process, which has imported it already."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
+        patch.setattr(sys, "argv", ["ghashgen", *words])
+        patch.setattr(program, "heed", lambda: None)
+        with pytest.raises(SystemExit) as ended:
+            program.main()
+    status = ended.value.code
+    assert status is None or isinstance(status, int)
+    return subprocess.CompletedProcess(words, status or 0, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -79,7 +98,7 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
-    done = ghashgen(*words)
+    done = here(*words)
     assert done.returncode == REFUSED
     assert cause in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -103,7 +122,7 @@ def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: 
 )
 def test_an_option_of_one_value_is_not_given_two(words: str, given: str) -> None:
     """The last one would hold, unseen."""
-    done = ghashgen(*words.split())
+    done = here(*words.split())
     assert (done.returncode, done.stdout) == (REFUSED, "")
     assert given in done.stderr
     assert done.stderr.endswith("; leave one out\n")
@@ -112,8 +131,8 @@ def test_an_option_of_one_value_is_not_given_two(words: str, given: str) -> None
 
 def test_an_option_may_say_the_same_twice_and_those_of_several_values_differ() -> None:
     kernel = ("generate", "--out", "-", "--name", "paper_optimized")
-    assert ghashgen(*kernel, "--abi", "sysv", "--abi", "sysv", "--force", "--force").returncode == 0
-    assert ghashgen("list", "--wipe", "--isa", "avx", "--isa", "sse", "--wipe").returncode == 0
+    assert here(*kernel, "--abi", "sysv", "--abi", "sysv", "--force", "--force").returncode == 0
+    assert here("list", "--wipe", "--isa", "avx", "--isa", "sse", "--wipe").returncode == 0
 
 
 def test_a_missing_assembler_is_named_with_its_remedy(tmp_path: Path) -> None:
@@ -135,7 +154,7 @@ def test_one_kernel_is_printed_and_assembles_to_what_the_catalogue_has() -> None
 
 
 def test_list_filters_by_axis_and_speaks_json() -> None:
-    done = ghashgen("list", "--isa", "sse", "--multiply", "winograd", "--op", "ghash", "--json")
+    done = here("list", "--isa", "sse", "--multiply", "winograd", "--op", "ghash", "--json")
     kernels = json.loads(done.stdout)
     assert {kernel["isa"] for kernel in kernels} == {"sse"}
     assert {kernel["multiply"] for kernel in kernels} == {"winograd"}
@@ -271,7 +290,7 @@ def test_a_pipe_gets_a_header_and_whole_names_between_tabs() -> None:
 
 @pytest.mark.parametrize("words", [["audit"], ["audit", "--per", "functions"], ["prove"]])
 def test_every_table_of_kernels_is_cut_by_its_first_column(words: list[str]) -> None:
-    done = ghashgen(*words, "--name", "paper_*")
+    done = here(*words, "--name", "paper_*")
     header, *lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert header.startswith("kernel\t")
@@ -281,7 +300,7 @@ def test_every_table_of_kernels_is_cut_by_its_first_column(words: list[str]) -> 
 def test_what_is_left_out_is_said_and_what_is_made_is_counted(tmp_path: Path) -> None:
     choice = ["--isa", "sse", "--isa", "avx2", "--order", "natural", "--multiply", "k"]
     out = str(tmp_path / "out")
-    done = ghashgen("generate", *choice, "--blocks", "3", "--out", out)
+    done = here("generate", *choice, "--blocks", "3", "--out", out)
     assert done.returncode == 0
     assert done.stdout.startswith("1 kernel (1 of them not in the catalogue), ghashgen.h")
     assert done.stderr.startswith("left out: (isa sse, multiply k, blocks 3, order natural): order")
@@ -303,7 +322,7 @@ def test_what_is_left_out_is_said_and_what_is_made_is_counted(tmp_path: Path) ->
     ],
 )
 def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str, said: str) -> None:
-    done = ghashgen("generate", "--name", "paper_optimized", "--out", "-", *words)
+    done = here("generate", "--name", "paper_optimized", "--out", "-", *words)
     assert done.returncode == 0
     assert f"; abi        {abi}: " in done.stdout
     assert said in done.stderr
@@ -312,16 +331,16 @@ def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str,
 
 def test_plain_leaves_out_what_nobody_asked_for() -> None:
     axes = ("--isa", "avx", "--multiply", "winograd", "--blocks", "16", "--blocks", "32")
-    every = json.loads(ghashgen("list", *axes, "--json").stdout)
-    plain = json.loads(ghashgen("list", *axes, "--plain", "--json").stdout)
+    every = json.loads(here("list", *axes, "--json").stdout)
+    plain = json.loads(here("list", *axes, "--plain", "--json").stdout)
     # The catalogue has none of 32 blocks that swaps in registers, so that one is made.
     wanted = ["ghash_avx_winograd_clmul1_x16", "ghash_avx_winograd_clmul1_x32"]
     assert [kernel["name"] for kernel in plain] == wanted
     assert {"ghash_avx_winograd_clmul1_x16_wipe"} < {kernel["name"] for kernel in every}
-    wiped = json.loads(ghashgen("list", *axes, "--plain", "--wipe", "--json").stdout)
+    wiped = json.loads(here("list", *axes, "--plain", "--wipe", "--json").stdout)
     assert "ghash_avx_winograd_clmul1_x16_wipe" in {kernel["name"] for kernel in wiped}
     assert all(kernel["wipe"] and not kernel["segments"] for kernel in wiped)
-    none = ghashgen("list", "--plain", "--name", "*_wipe")
+    none = here("list", "--plain", "--name", "*_wipe")
     assert none.returncode == REFUSED
     assert "--plain exclude all of '*_wipe'" in none.stderr
 
@@ -362,7 +381,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         ((*kernel, str(tmp_path), "--force"), "paper_optimized.asm is a folder; move it away"),
     ):
         (tmp_path / "avx" / "paper_optimized.asm").mkdir(parents=True, exist_ok=True)
-        done = ghashgen(*words)
+        done = here(*words)
         assert done.returncode == REFUSED
         assert cause in done.stderr
         assert len(done.stderr.splitlines()) == 1

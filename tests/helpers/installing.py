@@ -42,15 +42,24 @@ import sys
 from ghashgen.cli import main as cli
 from ghashgen.kernels import selection
 from ghashgen.kernels.hash import catalogue
-names = {{"model": ({SMALL!r}, "gcm128_sse_k_clmul1_x8_short")}}.get(sys.argv[1], ({SMALL!r},))
-kernels = tuple(kernel for kernel in selection.catalogue() if kernel.name in names)
+kernels = tuple(kernel for kernel in selection.catalogue() if kernel.name == {SMALL!r})
 catalogue.catalogue = selection.catalogue = lambda: kernels
+if sys.argv[1] == "model":
+    from ghashgen.cli.verbs import model
+    names = ({SMALL!r}, "gcm128_sse_k_clmul1_x8_short")
+    model.OURS = [
+        (kind, selection.Choice(name=(name,)))
+        for (kind, _), name in zip(model.OURS, names, strict=True)
+    ]
 cli.main()
 """
-"""The command line with a catalogue of one kernel of each family that a verb takes the whole of;
-of a family without one, kernels would be made."""
+"""The command line with one kernel of each family that a verb takes the whole of; of a family
+without one, kernels would be made."""
 
 WHOLE = ("bench-tool", "model")
+
+SLOW = ("model", "summary", "tune")
+"""Verbs that take seconds even so."""
 
 IGNORED = (".git", ".venv", "build", "__pycache__", "*.egg-info", ".*_cache", ".hypothesis")
 """What .gitignore keeps out of a clone, and git's own folder: a tree need not have it."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
+
+from ghashgen.support.files import write_whole
+from ghashgen.support.programs import digest
+from ghashgen.support.toolchain import Tool, compile_c
 
 T = TypeVar("T")
 
@@ -24,3 +28,22 @@ def shared(folder: Path, name: str, make: Callable[[], T]) -> T:
             path.write_bytes(pickle.dumps(make()))
     found: T = pickle.loads(path.read_bytes())
     return found
+
+
+def compiled_once(kept: Path) -> Callable[..., None]:
+    """Return a `compile_c` that keeps its objects in a folder, by all that they are made from.
+
+    Most tests that run code build a harness of their own around other kernels; its C is the same.
+    """
+
+    def compiled(
+        cc: Tool, source: Path, obj: Path, *, flags: Sequence[str], include: Sequence[Path]
+    ) -> None:
+        headers = [path.read_bytes() for each in include for path in sorted(each.rglob("*.h"))]
+        words = [cc.version, *cc.command, *flags, source.name]
+        made = kept / f"{digest(words, [source.read_bytes()], headers)}.o"
+        if not made.exists():
+            compile_c(cc, source, made, flags=flags, include=include)
+        write_whole(obj, made.read_bytes())
+
+    return compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ class Windows:
             input=data,
             env={
                 "HOME": str(self.home),
-                "WINEPREFIX": str(self.home / "prefix"),
+                "WINEPREFIX": os.environ["WINEPREFIX"],
                 "WINEDEBUG": "-all",
                 "PATH": "/usr/bin:/bin",
                 FEATURES_OFF: masked(),

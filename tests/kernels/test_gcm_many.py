@@ -42,7 +42,9 @@ EVERY = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24}
 
 
 def kernel(key: int) -> GcmKernel:
-    return GcmKernel(key, "avx512", "k", "clmul1", 24, short=True, many=True)
+    """The kernel of the page, or a smaller one with another key."""
+    blocks = 24 if key == 128 else 4
+    return GcmKernel(key, "avx512", "k", "clmul1", blocks, short=True, many=True)
 
 
 def commands() -> list[str]:

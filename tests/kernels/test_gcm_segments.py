@@ -111,6 +111,7 @@ def test_trials_tell_a_planted_fault(
     tmp_path: Path,
     harness_folder: Path,
 ) -> None:
+    trials = [*validator.SUITES[function](validator.wanted_of(AVX, 0, 1))]
     found = []
     for right in (True, False):
         if not right:
@@ -121,7 +122,6 @@ def test_trials_tell_a_planted_fault(
         if without := lacking(built.features):
             pytest.skip(f"this CPU lacks {', '.join(without)}")
         runner = native([built], harness_folder)
-        trials = [*validator.SUITES[function](validator.wanted_of(AVX, 0, 1))]
         found.append([*faults(runner, built, trials)])
     assert found[0] == []
     assert len(found[1]) > 100

@@ -26,7 +26,7 @@ from ghashgen.run.harness import Harness
 here = pytest.mark.cpu(AS_FOUND)
 SAMPLE = tuple(replace(kernel, messages=False, streams=True) for kernel in TEXTS)
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
-few = pytest.mark.parametrize("kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8]], ids=lambda k: k.name)
+few = pytest.mark.parametrize("kernel", [SAMPLE[6], SAMPLE[10], SAMPLE[11]], ids=lambda k: k.name)
 MISPLACED = 3
 PAGE = (ROOT / "docs/gcm-streams.md").read_text(encoding="utf-8")
 KEY = "feffe9928665731c6d6a8f9467308308"
@@ -104,7 +104,8 @@ def test_messages_in_pieces_are_as_another_library_seals_them(
     stream, key, rng = begun(kernel, harness_folder)
     group = 16 * kernel.blocks
     for turn, most in enumerate((1, 5, 20, 40, group + 20, 4 * group)):
-        sizes = (rng.choice((12, 60)), rng.randrange(60), min(40 * most, 4 * group + 40))
+        # Each piece is a run of the harness, so the more of them there are, the shorter.
+        sizes = (rng.choice((12, 60)), rng.randrange(40), min(12 * most, 4 * group + 40))
         each = message(key, *map(rng.randbytes, sizes))
         for encrypts in (True, False):
             source = each.text if encrypts else each.sealed
@@ -250,7 +251,7 @@ def test_a_length_too_long_changes_nothing(kernel: GcmKernel, harness_folder: Pa
 
 @here
 def test_wrong_pieces_would_be_noticed(harness_folder: Path) -> None:
-    kernel = SAMPLE[2]
+    kernel = SAMPLE[4]
     stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(50))
     stream.whole(each, [each.aad], [each.sealed[:7], each.sealed[7:]], False)

@@ -48,23 +48,41 @@ def current() -> Summary:
     return gather(project_root())
 
 
+def copied(root: Path, to: Path) -> Path:
+    """The pages, manifest and stored results alone, as the command sees them."""
+    drawn = Path("generated") / gather_entries()[ports.KERNEL].file
+    for each in (FOLDER, FIGURES, Path(HOSTS).with_suffix("")):
+        shutil.copytree(root / each, to / each)
+    for each in (*PAGES, "generated/MANIFEST.json", "generated/PROOFS.json", drawn):
+        (to / each).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / each, to / each)
+    return to
+
+
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The pages, manifest and stored results alone, as the command sees them."""
-    shutil.copytree(project_root() / FOLDER, tmp_path / FOLDER)
-    for page in PAGES:
-        shutil.copy(project_root() / page, tmp_path / page)
-    records = Path(HOSTS).with_suffix("")
-    shutil.copytree(project_root() / records, tmp_path / records)
-    (tmp_path / "generated").mkdir()
-    for name in ("MANIFEST.json", "PROOFS.json"):
-        shutil.copy(project_root() / "generated" / name, tmp_path / "generated")
-    drawn = gather_entries()[ports.KERNEL].file
-    (tmp_path / "generated" / drawn).parent.mkdir()
-    shutil.copy(project_root() / "generated" / drawn, tmp_path / "generated" / drawn)
-    shutil.copytree(project_root() / FIGURES, tmp_path / FIGURES)
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
-    return tmp_path
+    return copied(project_root(), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone with the shortest record of each family, and what is written of these."""
+    root = copied(project_root(), tmp_path_factory.mktemp("cut"))
+    for folder in (root / FOLDER, *(path for path in (root / FOLDER).iterdir() if path.is_dir())):
+        for longer in sorted(folder.glob("*.json"), key=lambda path: path.stat().st_size)[1:]:
+            longer.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "project_root", lambda: root)
+        call("--write")
+    return root
+
+
+@pytest.fixture
+def small(cut: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it; most of the time of every command is for records."""
+    monkeypatch.setattr(command, "project_root", lambda: tmp_path)
+    return copied(cut, tmp_path)
 
 
 @pytest.fixture
@@ -100,9 +118,9 @@ def edit_manifest(root: Path, name: str, instructions: int) -> None:
     path.write_text(json.dumps(body), encoding="utf-8")
 
 
-def test_readme_holds_what_the_command_prints(clone: Path) -> None:
+def test_pages_hold_what_the_command_prints(small: Path) -> None:
     printed = call()
-    shown = [block_of((project_root() / page).read_text(encoding="utf-8")) for page in PAGES]
+    shown = [block_of((small / page).read_text(encoding="utf-8")) for page in PAGES]
     assert all(shown)
     assert "\n".join(shown) == printed
 
@@ -124,8 +142,8 @@ def test_a_family_is_a_pattern_that_selects_its_theorems(current: Summary) -> No
         assert len(selected or identities.selected(family.name)) == family.theorems
 
 
-def test_costs_are_the_fewest_of_their_kind(clone: Path, current: Summary) -> None:
-    entries = json.loads((clone / "generated" / "MANIFEST.json").read_text(encoding="utf-8"))
+def test_costs_are_the_fewest_of_their_kind(small: Path, current: Summary) -> None:
+    entries = json.loads((small / "generated" / "MANIFEST.json").read_text(encoding="utf-8"))
     assert current.costs
     for cost in current.costs:
         same = [
@@ -144,28 +162,28 @@ def test_check_passes_on_a_current_readme(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_check_notices_an_edit_of_a_page(clone: Path, page: str) -> None:
-    text = (clone / page).read_text(encoding="utf-8")
+def test_check_notices_an_edit_of_a_page(small: Path, page: str) -> None:
+    text = (small / page).read_text(encoding="utf-8")
     edited = text.replace(BEGIN + "\n", BEGIN + "\nFastest ever.\n")
-    (clone / page).write_text(edited, encoding="utf-8")
+    (small / page).write_text(edited, encoding="utf-8")
     with pytest.raises(GhashgenError, match="is stale; run ghashgen summary --write"):
         call("--check")
     call("--write")
-    assert (clone / page).read_text(encoding="utf-8") == text
+    assert (small / page).read_text(encoding="utf-8") == text
 
 
-def test_check_notices_a_change_of_the_manifest(clone: Path, current: Summary) -> None:
-    edit_manifest(clone, current.costs[0].kernel, 1)
+def test_check_notices_a_change_of_the_manifest(small: Path, current: Summary) -> None:
+    edit_manifest(small, current.costs[0].kernel, 1)
     with pytest.raises(GhashgenError, match="is stale"):
         call("--check")
 
 
-def test_write_changes_nothing_outside_the_block(clone: Path) -> None:
-    text = (clone / "README.md").read_text(encoding="utf-8")
-    (clone / "README.md").write_text(replaced(text, ""), encoding="utf-8")
+def test_write_changes_nothing_outside_the_block(small: Path) -> None:
+    text = (small / "README.md").read_text(encoding="utf-8")
+    (small / "README.md").write_text(replaced(text, ""), encoding="utf-8")
     call("--write")
-    assert (clone / "README.md").read_text(encoding="utf-8") == text
-    assert sorted(path.name for path in clone.iterdir()) == ["README.md", "docs", "generated"]
+    assert (small / "README.md").read_text(encoding="utf-8") == text
+    assert sorted(path.name for path in small.iterdir()) == ["README.md", "docs", "generated"]
 
 
 @pytest.mark.parametrize(
@@ -176,12 +194,12 @@ def test_a_readme_without_its_markers_is_refused(text: str) -> None:
         replaced(text, "block\n")
 
 
-def test_write_and_check_exclude_each_other(clone: Path) -> None:
+def test_write_and_check_exclude_each_other(small: Path) -> None:
     with pytest.raises(GhashgenError, match="exclude each other"):
         call("--write", "--check")
 
 
-def test_json_has_the_same_figures(clone: Path, current: Summary) -> None:
+def test_json_has_the_same_figures(small: Path, current: Summary) -> None:
     body = json.loads(call("--json"))
     assert [cost["instructions"] for cost in body["costs"]] == [
         cost.instructions for cost in current.costs
@@ -405,37 +423,37 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
         gather(tmp_path)
 
 
-def test_proofs_are_counted_and_their_absence_is_said(clone: Path) -> None:
-    assert "kernels from their assembled bytes" in blocks(gather(clone))[README]
-    (clone / "generated" / "PROOFS.json").unlink()
-    assert "not recorded yet: `ghashgen prove --write`" in blocks(gather(clone))[README]
-    (clone / "generated" / "PROOFS.json").write_text("{}", encoding="utf-8")
+def test_proofs_are_counted_and_their_absence_is_said(small: Path) -> None:
+    assert "kernels from their assembled bytes" in blocks(gather(small))[README]
+    (small / "generated" / "PROOFS.json").unlink()
+    assert "not recorded yet: `ghashgen prove --write`" in blocks(gather(small))[README]
+    (small / "generated" / "PROOFS.json").write_text("{}", encoding="utf-8")
     with pytest.raises(GhashgenError, match="no list of proofs"):
-        gather(clone)
+        gather(small)
 
 
-def test_a_record_of_other_code_is_not_called_current(clone: Path) -> None:
-    path = clone / "generated" / "PROOFS.json"
+def test_a_record_of_other_code_is_not_called_current(small: Path) -> None:
+    path = small / "generated" / "PROOFS.json"
     text = path.read_text(encoding="utf-8")
     code = json.loads(text)["proofs"][0]["code_sha256"]
     path.write_text(text.replace(code, "0" * 64), encoding="utf-8")
     with pytest.raises(GhashgenError, match="was changed: its hash"):
         call("--check")
     path.write_text(text, encoding="utf-8")
-    manifest = clone / "generated" / "MANIFEST.json"
+    manifest = small / "generated" / "MANIFEST.json"
     entry = json.loads(text)["proofs"][0]["text_sha256"]
     manifest.write_text(manifest.read_text(encoding="utf-8").replace(entry, "0" * 64))
     with pytest.raises(GhashgenError, match="disagree about the code of"):
         call("--check")
 
 
-def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(clone: Path) -> None:
-    path = clone / "generated" / "PROOFS.json"
+def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(small: Path) -> None:
+    path = small / "generated" / "PROOFS.json"
     verdicts = load(path)
-    before = gather(clone).proved
+    before = gather(small).proved
     first, *others = verdicts
     path.write_text(dump(others), encoding="utf-8")
-    after = gather(clone).proved
+    after = gather(small).proved
     assert before
     assert after
     assert first.proved
@@ -443,7 +461,7 @@ def test_a_kernel_without_a_recorded_proof_is_not_among_the_proved(clone: Path) 
     assert after.theorems < before.theorems
     assert set(after.unrecorded) == {*before.unrecorded, first.kernel}
     for page in (README, RESULTS):
-        text = " ".join(blocks(gather(clone))[page].split())
+        text = " ".join(blocks(gather(small))[page].split())
         assert f"`ghashgen prove` proves {after.kernels} kernels" in text
         said = text.partition("No proof is recorded yet of ")[2].partition(": `ghashgen")[0]
         assert said.startswith(f"{len(after.unrecorded)} more checked-in kernel")

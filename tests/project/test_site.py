@@ -211,6 +211,9 @@ def look(
     return wrong
 
 
+SHARES = 8
+"""The pages are looked at in so many shares, one after the other."""
+
 BROKEN = "Array.from(document.images).filter((image) => !image.naturalWidth).map((i) => i.src)"
 TORN = """Array.from(document.querySelectorAll("td code"))
   .filter((code) => /^\\w+$/.test(code.textContent) && code.getClientRects().length > 1)
@@ -228,9 +231,12 @@ GOOD = {
 }
 
 
+@pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (1280, "dark")])
-def test_every_page_in_a_browser(browser: Any, address: str, width: int, scheme: str) -> None:
-    assert look(browser, address, PAGES, width, scheme) == {}
+def test_every_page_in_a_browser(
+    browser: Any, address: str, width: int, scheme: str, share: int
+) -> None:
+    assert look(browser, address, PAGES[share::SHARES], width, scheme) == {}
 
 
 def test_faults_are_seen(browser: Any, address: str, site: Path) -> None:

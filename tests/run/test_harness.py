@@ -19,8 +19,9 @@ from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.run.harness import Finding, Harness, MissingFeatures, Report, Vector, build
 from ghashgen.run.table import PORTABLE_KERNELS, HarnessKernel
+from ghashgen.support import programs
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.toolchain import assemble
+from ghashgen.support.toolchain import assemble, compile_c
 
 pytestmark = [
     pytest.mark.skipif(
@@ -336,7 +337,10 @@ def test_kernel_for_another_cpu_is_refused(harness: Harness, folder: Path, comma
     assert listed.missing == missing[:2]
 
 
-def test_build_is_repeatable_and_uses_again_what_it_made(harness: Harness, folder: Path) -> None:
+def test_build_is_repeatable_and_uses_again_what_it_made(
+    harness: Harness, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "compile_c", compile_c)
     kernel = planted_kernel(ALLOWED[0], folder)
     first = build([kernel], folder)
     before = {path: path.stat().st_mtime_ns for path in folder.glob("*-*.o")}

@@ -118,6 +118,9 @@ PLANTED = [
     ("encrypt", (), "    test        LENGTH, LENGTH\n    jz          .done\n",
      "    test LENGTH, LENGTH\n jz .done\n cmp dword [COUNTER + 12], -1\n je .done\n", 0,
      Category.CONSTANT_TIME, ""),
+    # An instruction without a row, though it changes nothing.
+    ("encrypt", (), "    vmovdqu     [COUNTER], xmm11",
+     "    vpermilps   xmm11, xmm11, 0xe4\n    vmovdqu     [COUNTER], xmm11", 0, UNSUPPORTED, ""),
 ]  # fmt: skip
 """Operation, variant, a text, what stands there instead, at which occurrence, and the refusal."""
 
