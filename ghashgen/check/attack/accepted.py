@@ -31,11 +31,13 @@ class Accepted(Generic[K_co]):
     """Always an emulator, whatever the CPU."""
     rng: random.Random
     """The source of everything random."""
+    brief: bool = False
+    """Whether fewer calls are asked for."""
 
     @property
     def few(self) -> bool:
-        """Whether calls are so slow that fewer are made."""
-        return isinstance(self.runner, Emulated)
+        """Whether fewer calls are made: they are slow, or it is asked for."""
+        return self.brief or isinstance(self.runner, Emulated)
 
 
 Trials = Callable[[Accepted[Any]], Iterator[tuple[int, str]]]

@@ -6,7 +6,7 @@ decide.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,6 +18,8 @@ CODE, CONSTANTS = ".text", ".rodata"
 
 _HEADER_BYTES, _SYMBOL_BYTES, _RELA_BYTES = 64, 24, 24
 _OFFSET_AT, _SIZE_AT = 24, 32
+_INFO_AT = 4
+"""Where a symbol has its binding, which is 0 if it is local."""
 
 BRANCHES = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH, FlowControl.CALL)
 
@@ -116,13 +118,15 @@ class ObjectFile:
         """Return the object with other bytes at an offset of the file."""
         return ObjectFile(self.data[:at] + content + self.data[at + len(content) :])
 
-    def with_code(self, lines: Sequence[Line]) -> "ObjectFile":
+    def with_code(self, lines: Sequence[Line], fitted: bool = True) -> "ObjectFile":
         """Return the object with these instructions as its code; jumps and symbols follow them.
+
+        Jumps are as short as they can be if they are `fitted`; else as they are given.
 
         Raises:
             GhashgenError: an instruction cannot be encoded.
         """
-        encoder = BlockEncoder(64)
+        encoder = BlockEncoder(64, fitted)
         try:
             encoder.add_many([line.instruction for line in lines])
             code = bytearray(encoder.encode(0))
@@ -158,12 +162,8 @@ class ObjectFile:
             out += bytes(-len(out) % 64)
             struct.pack_into("<QQ", out, self.headers[section] + _OFFSET_AT, len(out), len(content))
             out += content
-        index = (self.headers[CODE] - min(self.headers.values())) // _HEADER_BYTES
         starts = sorted(moved)
-        for at in self.place(".symtab")[::_SYMBOL_BYTES]:
-            section, value, size = struct.unpack_from("<HQQ", out, at + 6)
-            if section != index:
-                continue
+        for at, value, size in self._symbols():
             # A symbol in dropped code moves to what follows.
             begin, end = (
                 moved[next((s for s in starts if s >= place), len(self.code))]
@@ -173,3 +173,23 @@ class ObjectFile:
             # An earlier fault may have given the symbol an end below its value.
             struct.pack_into("<QQ", out, at + 8, begin, span & (1 << 64) - 1)
         return ObjectFile(bytes(out))
+
+    def _symbols(self) -> Iterator[tuple[int, int, int]]:
+        """Yield where each symbol of the code is in the file, its value and its size."""
+        index = (self.headers[CODE] - min(self.headers.values())) // _HEADER_BYTES
+        for at in self.place(".symtab")[::_SYMBOL_BYTES]:
+            section, value, size = struct.unpack_from("<HQQ", self.data, at + 6)
+            if section == index:
+                yield at, value, size
+
+    def with_more(
+        self, code: bytes, relocations: Sequence[Relocation], by: Mapping[int, int]
+    ) -> "ObjectFile":
+        """Return the object with code that goes on; global symbols at places move by so much."""
+        symbols = [*self._symbols()]
+        places = {place for _, value, size in symbols for place in (value, value + size)}
+        made = self._rewritten(code, relocations, {place: place for place in places})
+        for at, value, _ in symbols:
+            if self.data[at + _INFO_AT] >> 4:
+                made = made.patched(at + 8, struct.pack("<Q", value + by.get(value, 0)))
+        return made

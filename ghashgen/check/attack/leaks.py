@@ -22,6 +22,7 @@ from ghashgen.kernels.core import (
     Word,
 )
 from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.parts.params import KEY_LENGTH
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import CallResult, Emulator, Image, Registers
 from ghashgen.run.emulate.calls import call_of
@@ -104,12 +105,14 @@ def _values(
 
 
 def _calls(
-    built: Built[Point], secret: bytes, more: More, without: Container[str]
+    built: Built[Point], secret: bytes, more: More, without: Container[str], key_bytes: int
 ) -> Iterator[Asked]:
     """Yield the calls, beginning with those that fill the table."""
     exported = [f for f in functions_of(built.kernel).values() if f.name not in without]
     for function in sorted(exported, key=lambda f: not _fills(f)):
         for what, numbers in _numbers(function, built.kernel):
+            sizes = [param.name for param in function.params if param.role == KEY_LENGTH.role]
+            numbers |= dict.fromkeys(sizes, key_bytes)
             yield what, function.name, _values(built.kernel, function, numbers, secret)
     yield from more(secret)
 
@@ -125,11 +128,12 @@ def _observed(
     secret: bytes,
     more: More,
     without: Container[str],
+    key_bytes: int,
 ) -> Iterator[tuple[str, Function[Point], CallResult]]:
     """Yield what every call with this secret did, beginning with init."""
     abi = abi_name(built.abi)
     table: bytes | int = built.kernel.layout.size
-    for what, name, values in _calls(built, secret, more, without):
+    for what, name, values in _calls(built, secret, more, without, key_bytes):
         function = functions_of(built.kernel)[name]
         tables = [param.name for param in function.params if isinstance(param.size, Table)]
         values |= dict.fromkeys(tables, table)
@@ -146,13 +150,17 @@ def leaks(
     built: Built[Point],
     more: More = lambda secret: (),
     without: Container[str] = (),
+    key_bytes: int = 0,
 ) -> tuple[int, str]:
     """Return the number of calls, and the first difference, or "".
 
-    Functions in `without` have buffers with public numbers; they are called only by `more`.
+    Functions in `without` have buffers with public numbers; they are called only by `more`. A
+    function that takes keys of several sizes gets one of `key_bytes`.
     """
     count = 0
-    pairs = [_observed(emulator, image, built, secret, more, without) for secret in SECRETS]
+    pairs = [
+        _observed(emulator, image, built, secret, more, without, key_bytes) for secret in SECRETS
+    ]
     for (what, function, one), (_, _, other) in zip(*pairs, strict=True):
         count += 2
         for wrong in _compared(built, function, one, other):

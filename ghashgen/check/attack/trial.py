@@ -40,8 +40,16 @@ class Ran:
     """Details of `not_run`."""
 
 
-def run(data: bytes, original: Built[Point], folder: Path, seed: str, emulate: bool = False) -> Ran:
-    """Run an object that claims to be another one; `emulate` asks for the emulator.
+def run(
+    data: bytes,
+    original: Built[Point],
+    folder: Path,
+    seed: str,
+    emulate: bool = False,
+    brief: bool = False,
+) -> Ran:
+    """Run an object that claims to be another one; `emulate` asks for the emulator, `brief` for
+    fewer calls.
 
     Raises:
         GhashgenError: there is no emulator here, or no C compiler.
@@ -50,12 +58,12 @@ def run(data: bytes, original: Built[Point], folder: Path, seed: str, emulate: b
     write_whole(path, data)
     built = replace(original, obj=path)
     try:
-        return _run(built, folder, random.Random(seed), emulate)
+        return _run(built, folder, random.Random(seed), emulate, brief)
     finally:
         path.unlink(missing_ok=True)
 
 
-def _run(built: Built[Point], folder: Path, rng: random.Random, emulate: bool) -> Ran:
+def _run(built: Built[Point], folder: Path, rng: random.Random, emulate: bool, brief: bool) -> Ran:
     find_cc()
     try:
         needs = needed(built.obj, built.features)
@@ -75,7 +83,7 @@ def _run(built: Built[Point], folder: Path, rng: random.Random, emulate: bool) -
             free: Queue[Emulator] = Queue()
             free.put(emulator)
             runner: Runner = Emulated(free) if emulate else Native(harness)
-            return _tried(Accepted(built, harness, runner, emulator, rng))
+            return _tried(Accepted(built, harness, runner, emulator, rng, brief))
     finally:
         harness.program.unlink(missing_ok=True)
         seal_of(harness.program).unlink(missing_ok=True)

@@ -1,11 +1,13 @@
 """Asks the prover about an object, as `ghashgen prove-object` does, with a time limit."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.search.certified import Certified
 from ghashgen.verify.search.telling import telling_lengths, wrong_at
 from ghashgen.verify.statements.core import Statement
 
@@ -35,18 +37,25 @@ class Verdict:
 
 
 def verdict(
-    data: bytes, spec: Grouped, seconds: float = SECONDS, *, suspected: bool = True
+    data: bytes,
+    spec: Grouped,
+    seconds: float = SECONDS,
+    *,
+    suspected: bool = True,
+    given: Mapping[str, object] | None = None,
 ) -> Verdict:
     """Return the prover's verdict on an object's bytes: all functions, all lengths.
 
-    If it is `suspected` to be wrong, a few telling lengths are tried first.
+    Functions with `given` certificates are checked by these alone. Otherwise, if it is `suspected`
+    to be wrong, a few telling lengths are tried first.
     """
     try:
         with limit(seconds):
             # Most mutants are refuted at a few telling lengths; the others are proved completely.
             lengths = telling_lengths(spec.blocks)
-            refutation = wrong_at(data, spec, lengths) if suspected else None
-            refutation = refutation or prove_object(data, spec).refutation
+            refutation = wrong_at(data, spec, lengths) if suspected and not given else None
+            search = Certified(given or {}).search
+            refutation = refutation or prove_object(data, spec, search).refutation
             if refutation is not None:
                 return Verdict(str(refutation.category))
     except CutOffError:

@@ -14,6 +14,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.gcm import TAG_BYTES
@@ -45,32 +46,33 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
     built, runner = found.built, found.runner
     exported = functions_of(built.kernel)
     yield 0, next(iter(runner.check(built, placed(runner, built, built.kernel.keeps_output))), "")
-    asked = [*_keys(found), *_crypted(found)]
-    if "seal" in exported:
-        asked += _messages(found)
-    if "start" in exported:
-        asked += _in_pieces(found)
-    if "combine" in exported:
-        asked += _segmented(found)
-    for name in exported:
-        asked += turns.trials(name, built.key_bytes, built.blocks, found.few)
-    asked = [*wanted_of(built.kernel, 0, 1).fitted(iter(asked))]
-    for start in range(0, len(asked), AT_ONCE):
-        some = asked[start : start + AT_ONCE]
-        yield len(some), next(faults(runner, built, some), "")
     image = load_object(built.obj)
-    yield leaks(found.emulator, image, built, lambda secret: _right(found, secret), FROM_STATES)
+    for size in built.kernel.key_sizes:
+        asked = [*_keys(found, size), *_crypted(found, size)]
+        if "seal" in exported:
+            asked += _messages(found, size)
+        if "start" in exported:
+            asked += _in_pieces(found, size)
+        if "combine" in exported:
+            asked += _segmented(found, size)
+        for name in exported:
+            asked += turns.trials(name, size, built.blocks, found.few)
+        asked = [*wanted_of(built.kernel, 0, 1, size).fitted(iter(asked))]
+        for start in range(0, len(asked), AT_ONCE):
+            some = asked[start : start + AT_ONCE]
+            yield len(some), next(faults(runner, built, some), "")
+        more = partial(_right, found, size)
+        yield leaks(found.emulator, image, built, more, FROM_STATES, size)
 
 
-def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+def _keys(found: Accepted[GcmKernel], size: int) -> Iterator[Trial]:
     """Yield keys to expand."""
-    kernel = found.built.kernel
-    places = wanted_of(kernel, 0, 1).round_keys
-    yield from (expanding(key, places) for key in draws.keys(found, kernel.key_bytes))
+    places = wanted_of(found.built.kernel, 0, 1, size).round_keys
+    yield from (expanding(key, places) for key in draws.keys(found, size))
 
 
-def _texts(found: Accepted[GcmKernel]) -> Iterator[Text]:
-    rng, size = found.rng, found.built.kernel.key_bytes
+def _texts(found: Accepted[GcmKernel], size: int) -> Iterator[Text]:
+    rng = found.rng
     zeros, ones = bytes(BLOCK_BYTES), b"\xff" * BLOCK_BYTES
     near, far, long = draws.lengths(found, found.built.kernel.blocks)
     for key, x, data, sets in (
@@ -85,8 +87,8 @@ def _texts(found: Accepted[GcmKernel]) -> Iterator[Text]:
             yield text(under, some_counter(rng, length), state, content)
 
 
-def _crypted(found: Accepted[GcmKernel]) -> Iterator[Trial]:
-    made = list(_texts(found))
+def _crypted(found: Accepted[GcmKernel], size: int) -> Iterator[Trial]:
+    made = list(_texts(found, size))
     for function in (texts.encrypting, texts.decrypting):
         for each in made:
             what = f"{len(each.plaintext)} bytes from counter {each.counter.hex()}"
@@ -94,10 +96,10 @@ def _crypted(found: Accepted[GcmKernel]) -> Iterator[Trial]:
                 yield function(each, f"{what} under {each.key.hex()}", in_place)
 
 
-def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+def _messages(found: Accepted[GcmKernel], size: int) -> Iterator[Trial]:
     """Yield whole messages to seal and to open, right and wrong."""
     rng, kernel = found.rng, found.built.kernel
-    key = Key(rng.randbytes(kernel.key_bytes))
+    key = Key(rng.randbytes(size))
 
     def drawn(length: int, iv: int = USUAL_IV) -> Message:
         aad = rng.randbytes(rng.randrange(_MOST_AAD + 1))
@@ -116,28 +118,28 @@ def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
     bits = range(0, 8 * BLOCK_BYTES, 16 if found.few else 1)
     yield from (messages.forged(made[-1], bit) for bit in bits)
     for name in ("seal", "open"):
-        yield from messages.refused(kernel.key_bytes, name)
+        yield from messages.refused(size, name)
 
 
-def _in_pieces(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+def _in_pieces(found: Accepted[GcmKernel], size: int) -> Iterator[Trial]:
     """Yield calls of messages in pieces, each from its own state."""
     kernel, sample = found.built.kernel, SELDOM if found.few else 1
     for name in streams.FUNCTIONS:
-        yield from streams.trials(kernel.key_bytes, kernel.blocks, name, sample)
+        yield from streams.trials(size, kernel.blocks, name, sample)
 
 
-def _segmented(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+def _segmented(found: Accepted[GcmKernel], size: int) -> Iterator[Trial]:
     """Yield calls that join a text processed in segments."""
-    made = [(f"{len(each.plaintext)} bytes", each) for each in _texts(found)]
+    made = [(f"{len(each.plaintext)} bytes", each) for each in _texts(found, size)]
     for make in segments.SUITES.values():
-        yield from make(made, found.built.kernel.key_bytes)
+        yield from make(made, size)
 
 
-def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:
+def _right(found: Accepted[GcmKernel], size: int, secret: bytes) -> Iterator[Asked]:
     """Yield messages under a secret key with correct tags; arbitrary bytes are no message's tag."""
     kernel = found.built.kernel
     exported = functions_of(kernel)
-    key = Key(repeated(secret, kernel.key_bytes))
+    key = Key(repeated(secret, size))
     for number, length in enumerate(lengths(kernel.blocks)):
         iv = USUAL_IV if number % 2 else 1 + 7 * number
         parts = repeated(secret, iv), repeated(secret, 7 * number), repeated(secret, length)

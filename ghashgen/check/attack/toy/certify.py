@@ -199,7 +199,8 @@ OTHER: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _edited(rng: random.Random, number: str) -> str:
+def edited(rng: random.Random, number: str) -> str:
+    """Return another number."""
     return rng.choice((f"{number}+1", f"{number}-1", f"{number}+16", f"{number}-16", f"{number}+t",
                        f"{number}-t", f"{number}-16*t", "0", "length", "t"))  # fmt: skip
 
@@ -235,17 +236,17 @@ def _count(rng: random.Random, a: Data, place: str) -> None:
     kind = rng.randrange(5)
     if kind == 0 and named:
         value = list(places[rng.choice(named)])
-        places[rng.choice(named)] = [*value[:-1], _edited(rng, value[-1])]
+        places[rng.choice(named)] = [*value[:-1], edited(rng, value[-1])]
     elif kind == 1 and a["facts"]:
         k = rng.randrange(len(a["facts"]))
-        a["facts"][k] = _edited(rng, a["facts"][k])
+        a["facts"][k] = edited(rng, a["facts"][k])
     elif kind == 2:
-        a["falls"] = rng.choice(("0", "length", "t", *a["facts"], _edited(rng, a["falls"])))
+        a["falls"] = rng.choice(("0", "length", "t", *a["facts"], edited(rng, a["falls"])))
     else:
         several = a["from"][rng.choice(sorted(a["from"]))]
         way = rng.choice(several)
         u = rng.choice(sorted(way))
-        way[u] = _edited(rng, way[u])
+        way[u] = edited(rng, way[u])
 
 
 def _range(rng: random.Random, a: Data, place: str) -> None:
