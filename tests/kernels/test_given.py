@@ -51,6 +51,15 @@ def test_functions_are_called_as_boringssl_calls_them() -> None:
     assert wide == {line.split("(")[0][5:].replace("avx2", "avx512") for line in PROTOTYPES}
 
 
+def test_aws_lc_has_other_symbols_and_calls_alike() -> None:
+    own = functions_of(replace(WIDE, interface="aws-lc")).values()
+    assert [f.symbol for f in own] == [
+        *("gcm_init_avx512", "gcm_gmult_avx512", "gcm_ghash_avx512"),
+        *("ghashgen_encrypt_avx512", "ghashgen_decrypt_avx512"),
+    ]
+    assert [f.params for f in own] == [f.params for f in functions_of(WIDE).values()]
+
+
 def test_what_the_host_has_no_room_or_symbols_for_is_refused() -> None:
     for host in (kernel for kernel in hosts()["boringssl"].wanted.made()):  # type: ignore[union-attr]
         assert host.layout.size <= 256

@@ -33,9 +33,10 @@ class Trial:
     timed: str
     """The command that times our kernels."""
     package: str = ""
-    """The Debian source package; "" if `files` are the sources and `configure` fetches the rest."""
+    """The Debian source package, or "" if there is none."""
     marks: tuple[str, ...] = ()
-    """Files that the host's sources have."""
+    """Files that the host's sources have. Without a package and these, `files` are the sources,
+    and `configure` fetches the rest."""
     folder: str = "ghashgen"
     """Where our folder goes, below the sources."""
     edits: tuple[Edit, ...] = ()
@@ -49,4 +50,4 @@ class Trial:
     replaces: bool = False
     """Whether our kernels take the place of the host's own code, which is then built apart."""
     counts_in: str = "{library}_gcm_dispatch.c"
-    """The C file of our folder that gets the counters, when calls are counted."""
+    """The C file of our folder that gets the counters when calls are counted, or a new one."""
