@@ -6,7 +6,6 @@ within a block, which no function of ours does: glue in C has their names and ca
 
 from dataclasses import replace
 
-from ghashgen.kernels.given.interface import Taken
 from ghashgen.kernels.given.interfaces import boringssl
 
 _SYMBOLS = {
@@ -21,8 +20,8 @@ INTERFACE = replace(
     boringssl.INTERFACE,
     name="aws-lc",
     title="AWS-LC",
-    functions={
-        name: Taken({"avx512": _SYMBOLS[name]}, taken.params)
-        for name, taken in boringssl.INTERFACE.functions.items()
-    },
+    functions=boringssl.alike(
+        {name: {"avx512": symbol} for name, symbol in _SYMBOLS.items()},
+        boringssl.INTERFACE.rounds_at,
+    ),
 )

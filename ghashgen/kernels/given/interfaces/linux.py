@@ -8,23 +8,12 @@ pointer to the key, and counter and state with their bytes reversed: glue in C h
 
 from dataclasses import replace
 
-from ghashgen.kernels.core import Fixed
-from ghashgen.kernels.given.interface import Taken
 from ghashgen.kernels.given.interfaces import boringssl
 
 LENGTH_AT, TABLE_AT = 480, 512
 """Where the key has the bytes of the AES key, and the table."""
 
 _BLOCKS = 16
-
-
-def _taken(name: str, taken: Taken) -> Taken:
-    params = (
-        replace(param, size=Fixed(LENGTH_AT + 4)) if param.role == "schedule" else param
-        for param in taken.params
-    )
-    return Taken({"avx512": f"ghashgen_gcm_{name}_avx512"}, tuple(params))
-
 
 INTERFACE = replace(
     boringssl.INTERFACE,
@@ -35,5 +24,8 @@ INTERFACE = replace(
     rounds_times=4,
     rounds_less=24,
     cells=(*(f"B{power}" for power in range(_BLOCKS, 0, -1)), "0", "0", "0", "0"),
-    functions={name: _taken(name, taken) for name, taken in boringssl.INTERFACE.functions.items()},
+    functions=boringssl.alike(
+        {name: {"avx512": f"ghashgen_gcm_{name}_avx512"} for name in boringssl.INTERFACE.functions},
+        LENGTH_AT,
+    ),
 )
