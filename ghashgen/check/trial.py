@@ -88,7 +88,7 @@ def run(
     with _scratch() as scratch:
         log = scratch / "log"
         say(f"{host}: {source or trial.package or 'made from packages'}, in {scratch}")
-        found, version = _sources(trial, source, scratch, log)
+        found, version = _sources(trial, host, source, scratch, log)
         own, ours = scratch / "own", scratch / "ours"
         sides = {"with our kernels": ours} | ({"with its own code": own} if trial.replaces else {})
         values = {**values_of(order.host, order.target, order.kernels), "lengths": LENGTHS}
@@ -142,18 +142,24 @@ def _scratch() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def _sources(trial: Trial, given: Path | None, scratch: Path, log: Path) -> tuple[Path, str]:
+def _sources(
+    trial: Trial, host: str, given: Path | None, scratch: Path, log: Path
+) -> tuple[Path, str]:
     if given is not None:
         found, version = given, str(given)
     elif trial.package:
         found, version = debian.source_of(trial.package, scratch, log)
         version = f"{trial.package} {version}, Debian's sources"
+    elif trial.marks:
+        raise GhashgenError(
+            f"the sources of {host} are in no package", "name their folder with --source"
+        )
     else:
         found, version = scratch / "none", ""
         found.mkdir()
     if missing := [mark for mark in trial.marks if not (found / mark).is_file()]:
         raise GhashgenError(
-            f"{found} has no {missing[0]}, so it is not the sources of {trial.package}",
+            f"{found} has no {missing[0]}, so it is not the sources of {host}",
             "name the folder of its sources with --source",
         )
     return found, version
@@ -173,9 +179,9 @@ def _proofs(
     trial: Trial, prepared: Prepared, ours: Path, scratch: Path, reprove: bool
 ) -> dict[str, str]:
     """Prove the objects that the host's build made; return how each is proved."""
-    objects = _objects(trial, ours, scratch)
+    objects = _objects(trial, ours, scratch) if trial.objects else {}
     made = {}
-    for entry in prepared.entries:
+    for entry in prepared.entries if trial.objects else ():
         symbol = entry.symbols["init"]
         found = [path for path, names in objects.items() if symbol in names]
         if len(found) != 1:
@@ -186,7 +192,7 @@ def _proofs(
             )
         made[entry.name] = found[0]
     planned = evidence.plan(prepared.artefacts, reprove)
-    planned = evidence.of_objects(planned, made)
+    planned = evidence.of_objects(planned, made) if trial.objects else planned
     known = evidence.prove(planned, prepared.order.unproved)
     how = {True: "on record for these bytes", False: "proved now, or by a kept verdict"}
     return {
@@ -257,6 +263,11 @@ def _add_counters(
     trial: Trial, prepared: Prepared, folder: Path, symbols: Sequence[str], counts: Path
 ) -> None:
     order = prepared.order
+    if trial.counting is not None:
+        made = trial.counting(prepared.artefacts, prepared.files, symbols, counts)
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return
     count = order.target.syntax.tally
     label = re.compile(rf"^({'|'.join(sorted(symbols))}):$", re.MULTILINE)
     for artefact in prepared.artefacts:
@@ -271,4 +282,5 @@ def _add_counters(
     path = folder / order.host.place(trial.counts_in.format(library=order.target.library))
     template = environment().get_template("hosts/trial/counts.c.j2")
     more = template.render(symbols=symbols, path=counts)
-    path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(before + more, encoding="utf-8")

@@ -162,7 +162,11 @@ def prepare(
         files = {name: _hidden(text) if name[-2:] == ".h" else text for name, text in files.items()}
     placed = {order.host.place(name): text for name, text in files.items()}
     kernels = (
-        {order.place(t, a.file): a.text for t, found in every.items() for a in found}
+        {
+            order.place(t, a.file): order.host.styled(a.text)
+            for t, found in every.items()
+            for a in found
+        }
         if order.host.assembled is None
         else {
             order.host.place(n): text for n, text in order.host.assembled(artefacts, tool).items()

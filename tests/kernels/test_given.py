@@ -51,11 +51,22 @@ def test_functions_are_called_as_boringssl_calls_them() -> None:
     assert wide == {line.split("(")[0][5:].replace("avx2", "avx512") for line in PROTOTYPES}
 
 
+def test_aws_lc_has_other_symbols_and_calls_alike() -> None:
+    own = functions_of(replace(WIDE, interface="aws-lc")).values()
+    assert [f.symbol for f in own] == [
+        *("gcm_init_avx512", "gcm_gmult_avx512", "gcm_ghash_avx512"),
+        *("ghashgen_encrypt_avx512", "ghashgen_decrypt_avx512"),
+    ]
+    assert [f.params for f in own] == [f.params for f in functions_of(WIDE).values()]
+
+
 def test_what_the_host_has_no_room_or_symbols_for_is_refused() -> None:
     for host in (kernel for kernel in hosts()["boringssl"].wanted.made()):  # type: ignore[union-attr]
         assert host.layout.size <= 256
     with pytest.raises(GhashgenError, match="the table takes 320 bytes, and BoringSSL has 256"):
         replace(NARROW, multiply="k", reduce="clmul1", blocks=10)
+    with pytest.raises(GhashgenError, match=r"Linux uses the table too, .* B12 B11 .* 0 0 0"):
+        GivenKernel("linux", "avx512", "schoolbook", "clmul2", 12)
     with pytest.raises(GhashgenError, match="BoringSSL has no symbols for isa 'avx'"):
         replace(NARROW, isa="avx")
     with pytest.raises(GhashgenError, match="unknown interface 'other'"):
@@ -211,7 +222,9 @@ def test_the_page_has_a_statement_of_boringssls_own_object(tmp_path: Path) -> No
     [
         ({"rounds_at": 239}, "a number of rounds at byte 239"),
         ({"rounds_at": 224}, "a number of rounds at byte 224"),
-        ({"rounds_less": 10}, "Nr - 10"),
+        ({"rounds_less": 10}, "1·Nr - 10"),
+        ({"rounds_times": 0}, "0·Nr - 1"),
+        ({"rounds_times": 19}, "19·Nr - 1"),
         ({"cells": ("key0",)}, "no table cell 'key0'"),
         ({"abi": "fastcall"}, "no ABI 'fastcall'"),
     ],

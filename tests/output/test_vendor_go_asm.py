@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -118,6 +119,28 @@ def test_the_package_has_the_proved_bytes_and_works(
     done = go(folder, "test", "-count=1", "-v", ".")
     assert said in done.stdout + done.stderr
     assert (done.returncode == 0) == (fault == "none"), done.stdout + done.stderr
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_a_trial_counts_the_calls_of_each_kernel(
+    prepared: vendoring.Prepared, module: Callable[[str], Path], tmp_path: Path
+) -> None:
+    if missing := lacking(("avx", "pclmulqdq", "aesni")):
+        pytest.skip(f"this CPU has no {', '.join(missing)}: the package's kernels are not run")
+    folder, counts = module("counted"), tmp_path / "counts"
+    symbols = [symbol for entry in prepared.entries for symbol in entry.symbols.values()]
+    counts.write_bytes(bytes(8 * len(symbols)))
+    for name, text in go_asm.counting(prepared.artefacts, prepared.files, symbols, counts).items():
+        (folder / name).write_text(text)
+    found = go(folder, "test", "-count=1", "-run", "TestOnNewStacks", ".")
+    assert found.returncode == 0, found.stdout + found.stderr
+    numbers = struct.unpack(f"<{len(symbols)}Q", counts.read_bytes())
+    called = {s.rpartition("_"): n for s, n in zip(symbols, numbers, strict=True) if n}
+    (kernel,) = {name for name, _, _ in called}
+    assert kernel.startswith("gcm128_avx")
+    assert {function: n for (_, _, function), n in called.items()} == dict.fromkeys(
+        ("init", "seal", "open"), 1000
+    )
 
 
 @pytest.mark.parametrize("arch", ["amd64", "arm64"])

@@ -20,6 +20,7 @@ from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.output import vendored
 from ghashgen.output.folder import write
+from ghashgen.output.hosts import libgcrypt
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vectors import vectors
 from ghashgen.support.paths import project_root
@@ -393,7 +394,8 @@ def test_hosts_are_listed() -> None:
     assert "ghashgen_test.c" in c["files"]
     assert c["use"] == "mixed"
     assert c["measured"] is None
-    tried = {"bearssl", "go", "mbedtls", "nettle", "openssl", "rust", "rust-hash"}
+    tried = {"aws-lc", "bearssl", "boringssl", "go", "go-asm", "libgcrypt", "mbedtls", "nettle"}
+    tried |= {"openssl", "rust", "rust-hash"}
     assert {each["name"] for each in listed if each["can_be_tried"]} == tried
     lines = vendor("--hosts").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["host", *hosts()]
@@ -437,6 +439,26 @@ def test_boringssl_takes_files_in_the_place_of_its_own(tmp_path: Path) -> None:
     }
     said_no = refused("--host", "boringssl", "--name", HASH, "--into", tmp_path / "x")
     assert "host boringssl needs kernels of AES-GCM in a host's layout" in said_no
+
+
+def test_libgcrypt_asks_for_what_its_kernels_need(tmp_path: Path) -> None:
+    host, into = hosts()["libgcrypt"], tmp_path / "libgcrypt" / "ghashgen"
+    assert host.wanted is not None
+    order = vendoring.Order(host.wanted.made(), (target(syntax=host.syntax),), host, ())
+    prepared = vendoring.prepare(order, into, False)
+    names = {"aes": "aesni", "pclmul": "pclmulqdq"}
+    for artefact in prepared.artefacts:
+        isa = artefact.kernel.instruction_set.name
+        asked = {names.get(name, name) for name in libgcrypt.ASKED[isa]}
+        assert asked >= {*artefact.audit.features} - {"avx", "avx512f"}
+        assert f"gcm-ghashgen-{isa}.lo" in prepared.files["libgcrypt.mk"]
+    glue = prepared.files["libgcrypt-gcm.c"]
+    # The widest set that a CPU has is taken.
+    places = [glue.index(f"_gcry_ghashgen_init_{isa}(") for isa in ("avx512", "avx2", "avx")]
+    assert places == sorted(places)
+    said = vendor("--host", "libgcrypt", "--isa", "avx", "--into", into, "--dry-run").stdout
+    assert "gcm-ghashgen-avx.S\tnew" in said
+    assert "avx2" not in said
 
 
 def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:

@@ -203,11 +203,19 @@ def test_without_apt_the_sources_are_asked_for(
     assert [*surroundings.iterdir()] == []
 
 
+def test_sources_in_no_package_are_asked_for(
+    surroundings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(GhashgenError, match="of toy are in no package; name their folder with"):
+        tried(replace(HOST, trial=replace(TRIAL, package="")), monkeypatch)
+    assert [*surroundings.iterdir()] == []
+
+
 def test_every_trial_names_templates_and_edits_of_its_host() -> None:
     trials = {host.name: host.trial for host in registry.hosts().values() if host.trial}
     assert {*trials} >= {"nettle"}
     for each in trials.values():
-        assert each.package or each.configure != "true"
+        assert each.package or each.marks or each.configure != "true"
         for template in each.files.values():
             environment().get_template(template)
         assert all(each.folder in edit.line for edit in each.edits)

@@ -17,6 +17,7 @@ class GivenFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     cells: tuple[str, ...]
     rounds_at: int
     rounds_less: int
+    rounds_times: int = 1
 
 
 def stated(file: GivenFile) -> GivenSpec:
@@ -30,6 +31,7 @@ def stated(file: GivenFile) -> GivenSpec:
         order=order_of(file.order),
         rounds_at=file.rounds_at,
         rounds_less=file.rounds_less,
+        rounds_times=file.rounds_times,
         **of_file(GivenFunction, file, tuple(map(parse_cell, file.cells))),
     )
 
@@ -46,6 +48,7 @@ def emitted(built: Emitted) -> GivenSpec:
         order=Order(kernel.hash.order),
         rounds_at=kernel.host.rounds_at,
         rounds_less=kernel.host.rounds_less,
+        rounds_times=kernel.host.rounds_times,
         **of_kernel(GivenFunction, built, parse_cell),
     )
 

@@ -39,7 +39,7 @@ def halves(h: bytes) -> bytes:
 
 def schedule(kernel: GivenKernel, key: bytes) -> bytes:
     """Return the key schedule of a host."""
-    keys, number = b"".join(aes.key_expansion(key)), aes.ROUNDS[len(key)] - kernel.host.rounds_less
+    keys, number = b"".join(aes.key_expansion(key)), kernel.host.told(aes.ROUNDS[len(key)])
     return keys.ljust(kernel.host.rounds_at, _GARBAGE) + number.to_bytes(4, "little")
 
 

@@ -22,11 +22,11 @@ def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
     at, host = given(b, kernel, name), kernel.host
     b.branch("equal", at["length"], 0, "done")
     place = Mem(base=at["schedule"], disp=host.rounds_at)
-    rounds = b.gpr("gpr_load8", place, note=f"Nr - {host.rounds_less}")
+    rounds = b.gpr("gpr_load8", place, note="the rounds, as the schedule tells them")
     *some, last = ROUNDS
     for bits in some:
         other = f"not_{bits}"
-        b.branch("not_equal", rounds, ROUNDS[bits] - host.rounds_less, other)
+        b.branch("not_equal", rounds, host.told(ROUNDS[bits]), other)
         _text(b, kernel.sized(bits), at, record)
         b.emit("return")
         b.label(other)

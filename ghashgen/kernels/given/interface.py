@@ -25,15 +25,24 @@ class Interface:
     name: str
     title: str
     table_bytes: int
-    """The bytes that it reserves for the table. The contents are ours."""
+    """The bytes that it reserves for the table."""
     rounds_at: int
-    """Where its key schedule has the number of rounds: 4 bytes, little-endian. The round keys of
-    FIPS 197 begin the schedule, in memory order.
+    """Where its key schedule tells the number of rounds, Nr: 4 bytes, little-endian. The round keys
+    of FIPS 197 begin the schedule, in memory order.
     """
     rounds_less: int
-    """What is subtracted from Nr there."""
     functions: Mapping[str, Taken]
     """By our names."""
+    rounds_times: int = 1
+    """The number there is rounds_times·Nr - rounds_less."""
+    cells: tuple[str, ...] = ()
+    """What the table holds if the host's own code fills or reads it too; then each of its functions
+    may be replaced alone. () if the contents are ours.
+    """
+
+    def told(self, rounds: int) -> int:
+        """Return the number by which the key schedule tells the rounds."""
+        return self.rounds_times * rounds - self.rounds_less
 
     @property
     def isas(self) -> tuple[str, ...]:

@@ -114,3 +114,8 @@ def _refusals(kernel: GivenKernel) -> Refusals:
         f"the table takes {kernel.layout.size} bytes, and {host.title} has {host.table_bytes}",
         "choose fewer blocks, or multiply schoolbook, which has the smallest table",
     )
+    yield (
+        host.cells not in ((), kernel.layout.cells),
+        f"{host.title} uses the table too, and it has {' '.join(kernel.layout.cells)}",
+        f"choose a scheme and blocks with {' '.join(host.cells)}",
+    )

@@ -7,12 +7,34 @@ from ghashgen.kernels.given.interface import interfaces
 from ghashgen.kernels.given.kernel import GivenKernel
 from ghashgen.output.hosts import plain
 from ghashgen.output.hosts.core import Wanted
+from ghashgen.output.hosts.trial import Trial
 
 
 def _place(file: str) -> str:
     path = PurePosixPath(file)
     return f"aes-gcm-{path.parts[0]}-x86_64-linux.S" if path.suffix == ".S" else path.name
 
+
+TRIAL = Trial(
+    marks=("crypto/fipsmodule/aes/gcm.cc.inc", "gen/bcm/aes-gcm-avx512-x86_64-linux.S"),
+    files={
+        "library.cc": "hosts/boringssl/library.cc.j2",
+        "trial.mk": "hosts/boringssl/trial.mk.j2",
+        "vectors.c": "hosts/aead/vectors.c.j2",
+        "measure.c": "hosts/aead/measure.c.j2",
+    },
+    programs={"make": "make", "g++": "g++"},
+    make="if test -d ghashgen; then cp ghashgen/*.S gen/bcm/; fi && make -f trial.mk",
+    version="sed -n 's/^#define BORINGSSL_API_VERSION/BoringSSL API/p' include/openssl/base.h",
+    replaces=True,
+    tests=("./vectors crypto/cipher/test/aes_???_gcm_tests.txt", "./gcm_test"),
+    passed=r"\d+ (vectors|messages) .* agree|\[  PASSED  \] \d+ tests?\.",
+    watched="./gcm_test",
+    objects="out/gen/bcm/aes-gcm-*.S.o",
+    timed="./measure",
+    rivals={"BoringSSL": "./measure"},
+    counts_in="counts.c",
+)
 
 HOST = replace(
     plain.HOST,
@@ -38,4 +60,5 @@ HOST = replace(
             GivenKernel("boringssl", "avx512", "schoolbook", "clmul2", 12),
         ),
     ),
+    trial=TRIAL,
 )

@@ -93,6 +93,8 @@ class Host:
     """(kernels, their assembler) → files by path, in place of the kernels' texts, the header and
     the dispatchers; None for a host of C.
     """
+    styled: Callable[[str], str] = str
+    """Returns a kernel's text in the host's style. It is the same code."""
     caller: str = ""
     """The file that calls such kernels."""
     trial: Trial | None = None

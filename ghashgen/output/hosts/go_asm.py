@@ -4,10 +4,11 @@ A kernel's object becomes one TEXT: its .text, then its .rodata, whose places ar
 go through one adapter for each function, from Go's arguments on the stack to System V's.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ghashgen.arch.elf import Elf, read_elf
@@ -23,6 +24,7 @@ from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import Tool, assemble_text
 
 _CALLED = ("init", "seal", "open")
+_ENTRY = re.compile(r"([\w.]+\.code\(\)\+[\w.]+),")
 _CONVENTION = "sysv"
 _REGISTERS = ("DI", "SI", "DX", "CX", "R8", "R9")
 _RELATIVE = {2, 4}
@@ -35,11 +37,7 @@ def files(artefacts: Sequence[Artefact], tool: Tool) -> Mapping[str, str]:
     """Return the kernels for Go's assembler, and what calls them, by path."""
     for artefact in artefacts:
         _require_taken(artefact)
-    preferred = families()["gcm"].preference["isa"]
-    ordered = sorted(
-        artefacts, key=lambda a: (preferred.index(a.kernel.instruction_set.name), a.kernel.name)
-    )
-    own = [_kernel(artefact, tool) for artefact in ordered]
+    own = [_kernel(artefact, tool) for artefact in _ordered(artefacts)]
     stack = max(size for a in artefacts for size in a.audit.stack_bytes.values())
     width = max(map(len, ARCH.features))
     values = {
@@ -54,6 +52,35 @@ def files(artefacts: Sequence[Artefact], tool: Tool) -> Mapping[str, str]:
     for name in ("calls.go", "calls.s"):
         made[f"calls_amd64.{name.partition('.')[2]}"] = _rendered(name, values)
     return made
+
+
+def _ordered(artefacts: Sequence[Artefact]) -> list[Artefact]:
+    """Return kernels in the order in which they are tried, the widest first."""
+    preferred = families()["gcm"].preference["isa"]
+    return sorted(
+        artefacts, key=lambda a: (preferred.index(a.kernel.instruction_set.name), a.kernel.name)
+    )
+
+
+def counting(
+    artefacts: Sequence[Artefact], files: Mapping[str, str], symbols: Sequence[str], path: Path
+) -> Mapping[str, str]:
+    """Return files that count the calls of kernels (`ghashgen.output.hosts.trial.Trial`)."""
+    functions = [(functions_of(a.kernel), a) for a in _ordered(artefacts)]
+    places = [
+        [symbols.index(own[name].symbol_in(a.target.symbol(a.kernel.name))) for name in _CALLED]
+        for own, a in functions
+    ]
+    values = {
+        "library": artefacts[0].target.library,
+        "places": places,
+        "number": len(symbols),
+        "path": path,
+    }
+    return {
+        HOST.caller: _ENTRY.sub(r"counted(\1),", files[HOST.caller]),
+        "counts_amd64.go": _rendered("counts.go", values),
+    }
 
 
 def _require_taken(artefact: Artefact) -> None:
@@ -190,5 +217,12 @@ HOST = replace(
     syntax="",
     assembled=files,
     caller="calls_amd64.go",
-    trial=None,
+    trial=replace(
+        go.TRIAL,
+        programs={"go": "golang"},
+        make="CGO_ENABLED=0 go build -o measure . && go vet ghashgen",
+        # Its own test compares what Go assembled with the proved bytes.
+        objects="",
+        counting=counting,
+    ),
 )

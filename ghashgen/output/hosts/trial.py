@@ -1,7 +1,10 @@
 """The type of a trial: how `vendor --try` builds, tests and measures our kernels in a host."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from ghashgen.output.artefact import Artefact
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,18 @@ class Trial:
     watched: str
     """One of the host's own tests, which must call our kernels."""
     objects: str
-    """Pattern of the path of the objects that the build made of our kernels, or their archive."""
+    """Pattern of the path of the objects that the build made of our kernels, or their archive; ""
+    if it makes none, and its tests compare the code.
+    """
     rivals: Mapping[str, str]
     """What we are compared with: for each the command that times it."""
     timed: str
     """The command that times our kernels."""
     package: str = ""
-    """The Debian source package; "" if `files` are the sources and `configure` fetches the rest."""
+    """The Debian source package, or "" if there is none."""
     marks: tuple[str, ...] = ()
-    """Files that the host's sources have."""
+    """Files that the host's sources have. Without a package and these, `files` are the sources,
+    and `configure` fetches the rest."""
     folder: str = "ghashgen"
     """Where our folder goes, below the sources."""
     edits: tuple[Edit, ...] = ()
@@ -49,4 +55,11 @@ class Trial:
     replaces: bool = False
     """Whether our kernels take the place of the host's own code, which is then built apart."""
     counts_in: str = "{library}_gcm_dispatch.c"
-    """The C file of our folder that gets the counters, when calls are counted."""
+    """The C file of our folder that gets the counters when calls are counted, or a new one."""
+    counting: (
+        Callable[[Sequence[Artefact], Mapping[str, str], Sequence[str], Path], Mapping[str, str]]
+        | None
+    ) = None
+    """(kernels, files of our folder, symbols, where to count) → files that count calls; None if
+    each function gets a counter at its entry.
+    """

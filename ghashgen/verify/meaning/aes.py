@@ -252,7 +252,7 @@ class Message:
         """Return the key schedule of a caller: round keys, and the number of rounds."""
         spec, keys = self.spec, list[Lane | None](self.counters.keys)
         between = [None] * (spec.rounds_at // BLOCK_BYTES - len(keys))
-        number = spec.rounds - spec.rounds_less
+        number = spec.rounds_times * spec.rounds - spec.rounds_less
         lanes = [*keys, *between, number]
         return Buffer(Access.READ, spec.rounds_at + ROUNDS_BYTES, holding(lanes))
 

@@ -2,7 +2,8 @@
 
 Its table has cells of the powers of the hash subkey alone. The caller keeps the key schedule: the
 round keys of FIPS 197 in memory order, for a key of 128, 192 or 256 bits, and at `rounds_at` the
-number Nr - `rounds_less` in 4 bytes, little-endian. A function is proved for each size of a key.
+number `rounds_times`·Nr - `rounds_less` in 4 bytes, little-endian. A function is proved for each
+size of a key.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,10 @@ three mean, `ghashgen.verify.meaning.aes` what the others do.
 """
 
 
+MOST = 255
+"""The greatest number that tells the rounds."""
+
+
 @dataclass(frozen=True)
 class GivenFunction(hashes.FunctionSpec):
     """One exported function: what it does, its symbol, its parameters in order."""
@@ -48,6 +53,7 @@ class GivenSpec(Keyed):
     order: Order
     rounds_at: int
     rounds_less: int
+    rounds_times: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,8 +63,11 @@ class GivenSpec(Keyed):
                 f"a number of rounds at byte {self.rounds_at} of the key schedule",
                 "it is at a multiple of 16, behind the round keys",
             )
-        if not 0 <= self.rounds_less < min(ROUNDS.values()):
-            raise GhashgenError(f"Nr - {self.rounds_less}", "choose 0 to 9")
+        told = [self.rounds_times * rounds - self.rounds_less for rounds in ROUNDS.values()]
+        if self.rounds_times < 1 or min(told) < 1 or max(told) > MOST:
+            raise GhashgenError(
+                f"{self.rounds_times}·Nr - {self.rounds_less}", f"it is a number of 1 to {MOST}"
+            )
 
     @property
     def round_keys(self) -> Mapping[int, int]:

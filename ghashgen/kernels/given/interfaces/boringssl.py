@@ -4,6 +4,7 @@ A GCM128_KEY has 256 bytes for the table. An AES_KEY is 15 round keys and the nu
 1, which aes_hw_set_encrypt_key fills. H is two numbers: the big-endian halves of the subkey.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ghashgen.kernels.core import Direction, Fixed, Param
@@ -14,15 +15,22 @@ from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, S
 _TABLE, _STATE = replace(TABLE, name="Htable"), replace(STATE, name="Xi")
 _ROUNDS_AT = 240
 
-_CRYPT = (
-    INPUT,
-    OUTPUT,
-    INPUT_LENGTH,
-    Param("key", "schedule", Fixed(_ROUNDS_AT + 4)),
-    Param("ivec", "first_counter", ONE_BLOCK),
-    _TABLE,
-    _STATE,
-)
+
+def alike(symbols: Mapping[str, Mapping[str, str]], rounds_at: int) -> dict[str, Taken]:
+    """Return functions that are called as BoringSSL's are: their symbols by name and set."""
+    schedule = Param("key", "schedule", Fixed(rounds_at + 4))
+    crypt = (
+        *(INPUT, OUTPUT, INPUT_LENGTH, schedule),
+        *(Param("ivec", "first_counter", ONE_BLOCK), _TABLE, _STATE),
+    )
+    params = {
+        "init": (replace(_TABLE, direction=Direction.OUT), Param("H", "halves", ONE_BLOCK)),
+        "mul": (_STATE, _TABLE),
+        "update": (_STATE, _TABLE, INPUT, INPUT_LENGTH),
+        "encrypt": crypt,
+        "decrypt": crypt,
+    }
+    return {name: Taken(symbols[name], each) for name, each in params.items()}
 
 
 def _named(stem: str) -> dict[str, str]:
@@ -35,14 +43,14 @@ INTERFACE = Interface(
     table_bytes=256,
     rounds_at=_ROUNDS_AT,
     rounds_less=1,
-    functions={
-        "init": Taken(
-            _named("gcm_init_vpclmulqdq"),
-            (replace(_TABLE, direction=Direction.OUT), Param("H", "halves", ONE_BLOCK)),
-        ),
-        "mul": Taken(_named("gcm_gmult_vpclmulqdq"), (_STATE, _TABLE)),
-        "update": Taken(_named("gcm_ghash_vpclmulqdq"), (_STATE, _TABLE, INPUT, INPUT_LENGTH)),
-        "encrypt": Taken(_named("aes_gcm_enc_update_vaes"), _CRYPT),
-        "decrypt": Taken(_named("aes_gcm_dec_update_vaes"), _CRYPT),
-    },
+    functions=alike(
+        {
+            "init": _named("gcm_init_vpclmulqdq"),
+            "mul": _named("gcm_gmult_vpclmulqdq"),
+            "update": _named("gcm_ghash_vpclmulqdq"),
+            "encrypt": _named("aes_gcm_enc_update_vaes"),
+            "decrypt": _named("aes_gcm_dec_update_vaes"),
+        },
+        _ROUNDS_AT,
+    ),
 )

@@ -1,0 +1,57 @@
+"""Linux: one file replaces its assembly for AVX-512, and one of C calls it, in its own build."""
+
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from ghashgen.kernels.given.interfaces.linux import INTERFACE, TABLE_AT
+from ghashgen.kernels.given.kernel import GivenKernel
+from ghashgen.output.hosts import boringssl
+from ghashgen.output.hosts.core import Wanted
+from ghashgen.support.templates import environment
+
+ASSEMBLY, GLUE = "aes-gcm-vaes-avx512.S", "aes-gcm-ghashgen.c"
+
+_BEGIN = re.compile(r"^\.globl (\w+)\n(?:\.hidden \1\n)?\.type \1, @function\n(.*\n)\1:$", re.M)
+_END = re.compile(r"^\.size (\w+), \. - \1$", re.M)
+_RETURN = re.compile(r"^    ret\b", re.M)
+
+
+def styled(text: str) -> str:
+    """Write a kernel's functions and returns by the macros of Linux, which the file has too."""
+    text = _BEGIN.sub(r"\2SYM_FUNC_START(\1)", text)
+    text = _RETURN.sub("    RET", _END.sub(r"SYM_FUNC_END(\1)", text))
+    banner, _, rest = text.partition("\n\n")
+    macros = environment().get_template("hosts/linux/macros.S.j2").render()
+    return f"{banner}\n\n{macros}{rest.lstrip()}"
+
+
+def _place(file: str) -> str:
+    path = PurePosixPath(file)
+    return ASSEMBLY if path.suffix == ".S" else path.name
+
+
+HOST = replace(
+    boringssl.HOST,
+    name="linux",
+    title="Linux: AES-GCM for CPUs with AVX-512, in arch/x86/crypto",
+    place=_place,
+    build=lambda files, target: (
+        f"cp {ASSEMBLY} {GLUE} ..",
+        "make -C ../../../.. M=arch/x86/crypto",
+    ),
+    files={GLUE: "hosts/linux/glue.c.j2", "{library}.md": "hosts/linux/page.md.j2"},
+    needs=("Linux's sources, and what its build takes",),
+    gets="our code behind its own functions; key schedules and other CPUs keep its code",
+    syntax="gas-att",
+    styled=styled,
+    wanted=Wanted(
+        GivenKernel.family,
+        "",
+        {},
+        frozenset(INTERFACE.functions),
+        made=lambda: (GivenKernel("linux", "avx512", "schoolbook", "clmul2", 16),),
+    ),
+    values=lambda kernels: {"table_at": TABLE_AT},
+    trial=None,
+)
