@@ -1,10 +1,11 @@
 """The type of a syntax."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.rows import Row
+from ghashgen.arch.unwinding import Tables
 from ghashgen.ir.program import Directive, Op
 from ghashgen.support.toolchain import Assembler
 
@@ -58,3 +59,7 @@ class Syntax:
     """
     opening: str = ""
     """A line before the code, or ""."""
+    unwinding: Mapping[str, Tables] = field(default_factory=dict, hash=False)
+    """Unwind tables by object format, which files have if the target asks for them. A syntax with
+    directives for unwinding needs none.
+    """

@@ -1,17 +1,19 @@
-"""Files of GNU as say how to unwind at every instruction, for ELF and for Windows."""
+"""Files say how to unwind at every instruction, for ELF and for Windows."""
 
 from __future__ import annotations
 
 import re
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from helpers.compiling import emitted_text
 from helpers.syntaxes import OF_AES, SAMPLE, both, coff_section, each_syntax, elf_of, found
-from helpers.unwinding import wrong_frames
+from helpers.unwinding import STEPPED, by_tables, described_text, wrong_frames
 from iced_x86 import Instruction, Mnemonic, OpKind, Register, RegisterExt
 
+from ghashgen.arch.elf import read_elf
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.assemblers import find_gas
 from ghashgen.kernels.core import Point
@@ -32,8 +34,14 @@ FRAMED = (
 
 @both
 @pytest.mark.parametrize("kernel", FRAMED, ids=lambda kernel: kernel.name)
-def test_every_instruction_can_be_unwound(kernel: Point, abi: str, assembler: Tool) -> None:
-    assert wrong_frames(elf_of(kernel, abi, "gas", assembler), abi) == []
+def test_every_instruction_can_be_unwound(
+    kernel: Point, abi: str, assembler: Tool, nasm: Tool
+) -> None:
+    by_gas = elf_of(kernel, abi, "gas", assembler)
+    assert wrong_frames(by_gas, abi) == []
+    by_nasm = assemble_text(nasm, "k", described_text(kernel, abi, "elf64"), "elf64")
+    assert by_tables(by_nasm) == by_tables(by_gas)
+    assert read_object(by_nasm).code == read_object(by_gas).code
 
 
 @both
@@ -67,6 +75,44 @@ def test_a_wrong_description_is_noticed(fault: str) -> None:
     tool = find_gas()
     assert wrong_frames(assemble_text(tool, "k", text, "elf64"), "win64") == []
     assert wrong_frames(assemble_text(tool, "k", changed, "elf64"), "win64")
+
+
+@both
+def test_a_description_changes_neither_code_nor_constants(abi: str, nasm: Tool) -> None:
+    bare = read_elf(elf_of(STEPPED, abi, "nasm", nasm))
+    told = read_elf(assemble_text(nasm, "k", described_text(STEPPED, abi, "elf64"), "elf64"))
+    added = {section.name for section in told.sections} - {s.name for s in bare.sections}
+    assert added == {".eh_frame", ".rela.eh_frame"}
+    for name in (".text", ".rodata", ".note.gnu.property"):
+        (one, other) = (elf.sections[elf.named(name) or 0].content for elf in (bare, told))
+        assert one == other
+    one, other = (
+        [
+            (each.at, each.type, each.symbol.name, each.symbol.value, each.addend)
+            for each in elf.relocations
+            if each.section == elf.named(".text")
+        ]
+        for elf in (bare, told)
+    )
+    assert one == other
+
+
+FAULTS_OF_DATA = {
+    "a frame that is 8 bytes off": ("db 0x0e, 0x30 ", "db 0x0e, 0x38 "),
+    "a register that is missing": ("0x8c, 0x04 ", "0x00, 0x00 "),
+    "a register said to be elsewhere": ("0x86, 0x03 ", "0x86, 0x02 "),
+    "a change that comes late": (r"(\.frame3)( - \S+\.frame2)", r"\1 + 1\2"),
+    "a range that is too short": (r"(    dd \S+_seal\.end - \S+)", r"\1 - 1"),
+    "a function that is another one": (r"(    dd \S+)_seal( - \$)", r"\1_open\2"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS_OF_DATA)
+def test_a_wrong_description_in_data_is_noticed(fault: str, nasm: Tool) -> None:
+    text = described_text(STEPPED, "sysv", "elf64")
+    changed = re.sub(*FAULTS_OF_DATA[fault], text, count=1)
+    assert changed != text
+    assert wrong_frames(assemble_text(nasm, "k", changed, "elf64"), "sysv")
 
 
 @each_syntax
@@ -127,8 +173,13 @@ def codes_of_bytes(body: Sequence[Instruction]) -> list[Code]:
     return out
 
 
+WINDOWS = pytest.mark.parametrize(
+    "kernel", [SAMPLE[1], *SAMPLE[5:8]], ids=lambda kernel: kernel.name
+)
+
+
 @pytest.mark.parametrize("program", ["x86_64-w64-mingw32-as", "clang"])
-@pytest.mark.parametrize("kernel", [SAMPLE[1], *SAMPLE[5:8]], ids=lambda kernel: kernel.name)
+@WINDOWS
 def test_windows_unwinds_every_prologue(kernel: Kernel, program: str, nasm: Tool) -> None:
     text = emitted_text(kernel, target(fmt="win64", syntax="gas"))
     tool, ours = found(program), read_object(elf_of(kernel, "win64", "nasm", nasm))
@@ -143,3 +194,28 @@ def test_windows_unwinds_every_prologue(kernel: Kernel, program: str, nasm: Tool
     assert wrong != text
     other = coff_section(assemble_text(tool, "k", wrong, "win64"), b".xdata")
     assert codes_of_tables(other) != wanted
+
+
+@WINDOWS
+def test_nasm_describes_prologues_as_gas_does(kernel: Kernel, nasm: Tool) -> None:
+    by_gas, by_nasm = (
+        assemble_text(tool, "k", text, "win64")
+        for tool, text in (
+            (
+                found("x86_64-w64-mingw32-as"),
+                emitted_text(kernel, target(fmt="win64", syntax="gas")),
+            ),
+            (nasm, described_text(kernel, "win64", "win64")),
+        )
+    )
+    assert coff_section(by_nasm, b".xdata") == coff_section(by_gas, b".xdata")
+    # Begin, end and description of each function: the places that relocations complete.
+    assert coff_section(by_nasm, b".pdata") == coff_section(by_gas, b".pdata")
+
+
+def test_only_files_that_ask_for_it_are_described() -> None:
+    bare = target("win64")
+    assert bare.tables is None
+    assert replace(bare, unwind=True).tables is not None
+    assert replace(target(fmt="macho64"), unwind=True).tables is None
+    assert replace(target(syntax="gas"), unwind=True).tables is None

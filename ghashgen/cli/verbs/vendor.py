@@ -104,6 +104,9 @@ _REPROVE = "--reprove"
     is_flag=True,
     help="Let shared libraries that link the folder export its functions.",
 )
+@click.option(
+    "--no-unwind", is_flag=True, help="Leave out of NASM's files how debuggers unwind them."
+)
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
     "--into",
@@ -150,6 +153,7 @@ def COMMAND(
     listed: bool,
     dispatcher: bool,
     exported: bool,
+    no_unwind: bool,
     no_build_files: bool,
     tried: str,
     source: Path | None,
@@ -208,7 +212,8 @@ def COMMAND(
         _require_formats(formats, wanted, host)
     arch = arch_of(found.kernels)
     where = tuple(
-        replace(emission_target(wanted, fmt, arch), hidden=not exported) for fmt in formats or ("",)
+        replace(emission_target(wanted, fmt, arch), hidden=not exported, unwind=not no_unwind)
+        for fmt in formats or ("",)
     )
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(
