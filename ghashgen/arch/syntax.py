@@ -1,7 +1,7 @@
 """The type of a syntax."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.rows import Row
@@ -59,7 +59,7 @@ class Syntax:
     """
     opening: str = ""
     """A line before the code, or ""."""
-    unwinding: Mapping[str, Tables] = field(default_factory=dict, hash=False)
-    """Unwind tables by object format, which files have if the target asks for them. A syntax with
-    directives for unwinding needs none.
+    unwinding: Callable[[ObjectFormat], Tables | None] | None = None
+    """Returns the unwind tables that files have if the target asks for them, None for a format
+    without any. A syntax with directives for unwinding needs no tables.
     """

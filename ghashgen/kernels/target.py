@@ -62,7 +62,8 @@ class Target:
     @property
     def tables(self) -> Tables | None:
         """The unwind tables that a file has besides its code."""
-        return self.syntax.unwinding.get(self.fmt.name) if self.unwind else None
+        tables = self.syntax.unwinding
+        return tables(self.fmt) if self.unwind and tables is not None else None
 
     @property
     def library(self) -> str:

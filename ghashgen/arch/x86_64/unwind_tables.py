@@ -6,6 +6,7 @@ They say what GNU as makes of `.cfi_*` and `.seh_*` for the same directives of t
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.unwinding import Step, Tables
 from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, PReg, RegClass
@@ -155,10 +156,12 @@ def _xdata(functions: _STEPS) -> tuple[str, ...]:
     return tuple(lines)
 
 
-TABLES: Mapping[str, Tables] = MappingProxyType(
-    {
-        "elf64": Tables(frozenset(_CFI), _eh_frame),
-        "win64": Tables(frozenset({*_SEH, "body"}), _xdata),
-    }
-)
-"""By object format. In Mach-O, NASM cannot write the distance between two sections."""
+_TABLES = {
+    "elf64": Tables(frozenset(_CFI), _eh_frame),
+    "win64": Tables(frozenset({*_SEH, "body"}), _xdata),
+}
+
+
+def tables(fmt: ObjectFormat) -> Tables | None:
+    """Return a format's tables. In Mach-O, NASM cannot write the distance between two sections."""
+    return _TABLES.get(fmt.name)

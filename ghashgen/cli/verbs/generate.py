@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 @choice_options
 @target_options
 @format_option
-@click.option(
-    "--unwind", is_flag=True, help="Say in NASM's files too how to unwind (not in Mach-O)."
-)
+@click.option("--unwind", is_flag=True, help="Add unwind tables to NASM's files (ELF, COFF).")
 @click.option("--out", type=click.Path(path_type=Path), help="Output folder; - prints one kernel.")
 @click.option(
     "--chosen",

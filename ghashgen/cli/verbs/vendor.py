@@ -99,14 +99,8 @@ _REPROVE = "--reprove"
     help="Write a dispatcher for a single kernel too: it checks the CPU. --recommended and --host "
     "imply it.",
 )
-@click.option(
-    "--exported",
-    is_flag=True,
-    help="Let shared libraries that link the folder export its functions.",
-)
-@click.option(
-    "--no-unwind", is_flag=True, help="Leave out of NASM's files how debuggers unwind them."
-)
+@click.option("--exported", is_flag=True, help="Let shared libraries export the functions.")
+@click.option("--no-unwind", is_flag=True, help="Leave unwind tables out of NASM's files.")
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
     "--into",

@@ -6,7 +6,7 @@ from ghashgen.arch.x86_64.assemblers import NASM
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
-from ghashgen.arch.x86_64.unwind_tables import TABLES
+from ghashgen.arch.x86_64.unwind_tables import tables
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte ", "m16": "word "}
@@ -72,6 +72,6 @@ SYNTAX = Syntax(
     comment=";",
     remark=";",
     assembler=NASM,
-    unwinding=TABLES,
+    unwinding=tables,
     tally="extern ghashgen_counts\n    mov r11, [rel ghashgen_counts]\n    inc qword [r11 + {at}]",
 )
