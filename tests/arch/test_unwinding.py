@@ -28,8 +28,11 @@ FRAMED = (
     OF_AES[1],
     Kernel("avx512", "k", "clmul1", 48, wipe=True),
     GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True),
+    GcmKernel(256, "avx", "winograd", "clmul1", 4, compact=True),
 )
-"""A frame that takes displacements beyond a byte; functions of many arguments and returns."""
+"""A frame that takes displacements beyond a byte; functions of many arguments and returns, and such
+as jump into another one's code.
+"""
 
 
 @both

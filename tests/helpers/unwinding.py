@@ -84,7 +84,10 @@ def _after(frame: Frame, i: Instruction, kept: set[int]) -> Frame:
 
 
 def by_bytes(body: Sequence[Instruction], abi: str) -> dict[int, Frame]:
-    """Return the frame before each instruction that control reaches, by its offset."""
+    """Return the frame before each instruction that control reaches, by its offset.
+
+    Among them are instructions of other functions that this one jumps to.
+    """
     decoder, at = ARCH.decoder, {i.ip: i for i in body}
     found = {body[0].ip: Frame(8)}
     pending = [body[0].ip]
@@ -98,7 +101,7 @@ def by_bytes(body: Sequence[Instruction], abi: str) -> dict[int, Frame]:
         following = [i.next_ip] if flow.falls else []
         following += [decoder.target(i)] if flow in (Flow.BRANCH, Flow.JUMP) else []
         for ip in following:
-            if ip not in found:
+            if ip in at and ip not in found:
                 pending.append(ip)
             assert found.setdefault(ip, after) == after, f"two frames at {ip:#x}"
     return found
@@ -130,9 +133,10 @@ def wrong_frames(elf: bytes, abi: str) -> list[str]:
     if described != dict(code.functions.values()):
         return [f"{described} described, not {code.functions}"]
     for symbol, (start, _) in code.functions.items():
-        rows = tables[start][1]
         for ip, frame in by_bytes(code.function(symbol), abi).items():
-            said = rows[max(at for at in rows if at <= ip - start)]
+            begin = max(at for at in tables if at <= ip)
+            rows = tables[begin][1]
+            said = rows[max(at for at in rows if at <= ip - begin)]
             if said != frame:
                 wrong.append(f"{symbol}+{ip - start:#x}: {said}, not {frame}")
     return wrong
