@@ -170,7 +170,7 @@ class Arch:
     title: str
     registers: Mapping[RegClass, RegisterFile]
     elf_machine: str
-    """The machine in its ELF headers, by pyelftools' name."""
+    """The machine in its ELF headers, by the standard's name."""
     stack_pointer: int
     """Its number among the general registers."""
     result: int

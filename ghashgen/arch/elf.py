@@ -1,19 +1,12 @@
 """Sections, symbols and relocations of an ELF64 file (System V gABI, chapter 4).
 
-Everything but `verify` reads objects here; `verify` has its own reader on purpose. pyelftools reads
-the headers. Symbols and relocations are read here, because every kernel is read at least twice, and
-most of pyelftools' time goes into symbols.
+Everything but `verify` reads objects here; `verify` has its own reader on purpose.
 """
 
-import io
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Section as ElfSection
 
 from ghashgen.support.errors import GhashgenError
 
@@ -24,6 +17,12 @@ SECTION, FILE = 3, 4
 ABSOLUTE = 0xFFF1
 """SHN_ABS."""
 
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+"""Elf64_Ehdr: identification, type, machine, …, place of the section headers (6), …, their size,
+number, and the index of their names.
+"""
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+"""Elf64_Shdr: name, type, flags, address, place, size, link, info, alignment, size of an entry."""
 _SYMBOL = struct.Struct("<IBBHQQ")
 """Elf64_Sym: name, info, other, section, value, size."""
 _RELA = struct.Struct("<QQq")
@@ -39,7 +38,7 @@ class Section:
 
     name: str
     type: str
-    """Type by pyelftools' name."""
+    """Its name in the ELF standard, "" if nothing here asks for it."""
     flags: int
     align: int
     link: int
@@ -75,7 +74,7 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Elf:
-    """A file in parts; `machine` and `type` by pyelftools' names."""
+    """A file in parts; `machine` and `type` by their names in the standard."""
 
     machine: str
     type: str
@@ -97,7 +96,7 @@ class Elf:
             names = self.sections[table.link].content
             return tuple(
                 Symbol(
-                    name=names[at : names.index(0, at)].decode(),
+                    name=_text(names, at),
                     binding=info >> 4,
                     type=info & 15,
                     section=section,
@@ -134,25 +133,31 @@ class Elf:
                 yield Relocation(item.info, at, kind, symbols[info >> 32], addend)
 
 
-_DAMAGED = ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError
-"""What pyelftools raises if a header is inconsistent."""
-
 LARGEST = 1 << 26
 """Largest size in bytes of a section, and of a file."""
 
+_MACHINES = {3: "EM_386", 62: "EM_X86_64", 183: "EM_AARCH64"}
+_TYPES = {1: "ET_REL", 2: "ET_EXEC", 3: "ET_DYN"}
+_KINDS = {2: "SHT_SYMTAB", 4: "SHT_RELA", 8: "SHT_NOBITS", 9: "SHT_REL"}
+_COMPRESSED = 1 << 11
+"""SHF_COMPRESSED."""
 
-def _content(section: ElfSection) -> bytes:
+
+def _content(data: bytes, kind: int, flags: int, place: int, size: int) -> bytes:
     """Return the bytes of a section; a section without content may claim any place.
 
     Raises:
         GhashgenError: the section is larger than LARGEST, compressed, or outside the file.
     """
-    if section["sh_type"] == "SHT_NULL" or not section["sh_size"]:
+    if not kind or not size:
         return b""
-    if max(section["sh_size"], section["sh_offset"]) > LARGEST or section.compressed:
+    if max(size, place) > LARGEST or flags & _COMPRESSED:
         raise GhashgenError("a section is too large or compressed", _REMEDY)
-    # pyelftools answers zeros for SHT_NOBITS.
-    return bytes(section.data())
+    if _KINDS.get(kind) == "SHT_NOBITS":
+        return bytes(size)
+    if place + size > len(data):
+        raise GhashgenError("a section lies outside the file", _REMEDY)
+    return data[place : place + size]
 
 
 def read_elf(data: bytes) -> Elf:
@@ -161,24 +166,33 @@ def read_elf(data: bytes) -> Elf:
     Raises:
         GhashgenError: it is not such a file.
     """
+    if data[:4] != b"\x7fELF":
+        raise GhashgenError("not an ELF object", _REMEDY)
+    if data[4:6] != b"\x02\x01":
+        raise GhashgenError("not an ELF64 object, little-endian", _REMEDY)
     try:
-        elf = ELFFile(io.BytesIO(data))
-        if elf.elfclass != 64 or not elf.little_endian:
-            raise GhashgenError("not an ELF64 object, little-endian", _REMEDY)
+        head = _HEADER.unpack_from(data)
+        kind, machine, at, each, count, names = (head[i] for i in (1, 2, 6, 11, 12, 13))
+        headers = [_SECTION.unpack_from(data, at + each * i) for i in range(count)]
+        contents = [_content(data, h[1], h[2], h[4], h[5]) for h in headers]
         sections = tuple(
             Section(
-                item.name,
-                item["sh_type"],
-                item["sh_flags"],
-                item["sh_addralign"],
-                item["sh_link"],
-                item["sh_info"],
-                _content(item),
+                _text(contents[names], name),
+                _KINDS.get(type_, ""),
+                flags,
+                align,
+                link,
+                info,
+                content,
             )
-            for item in elf.iter_sections()
+            for (name, type_, flags, _, _, _, link, info, align, _), content in zip(
+                headers, contents, strict=True
+            )
         )
-        return Elf(elf["e_machine"], elf["e_type"], sections)
-    except ELFError as problem:
-        raise GhashgenError(f"not an ELF object: {problem}", _REMEDY) from None
-    except _DAMAGED as problem:
+    except (ArithmeticError, LookupError, ValueError, struct.error) as problem:
         raise GhashgenError(f"a damaged ELF object: {problem!r}", _REMEDY) from None
+    return Elf(_MACHINES.get(machine, f"machine {machine}"), _TYPES.get(kind, ""), sections)
+
+
+def _text(names: bytes, at: int) -> str:
+    return names[at : names.index(0, at)].decode()

@@ -7,7 +7,7 @@ exports ISA, an instruction set, and every module of `syntax` SYNTAX, a syntax.
 import importlib
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import ghashgen.arch as package
@@ -77,9 +77,23 @@ def uarch(name: str) -> Uarch:
 
 
 def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:
+    packages = tuple(_package(name, folder) for name in ((arch,) if arch else arches()))
+    return _united(packages, tuple(tuple(each.__path__) for each in packages), export)
+
+
+@cache
+def _package(arch: str, folder: str) -> ModuleType:
+    return importlib.import_module(f"{package.__name__}.{arch}.{folder}")
+
+
+# The paths are an argument, so that a folder that joins a package later is found.
+@cache
+def _united(
+    packages: tuple[ModuleType, ...], paths: tuple[tuple[str, ...], ...], export: str
+) -> Mapping[str, Any]:
+    del paths
     out: dict[str, Any] = {}
-    for name in (arch,) if arch else arches():
-        own = found(importlib.import_module(f"{package.__name__}.{name}.{folder}"), export)
+    for own in (found(each, export) for each in packages):
         if out.keys() & own.keys():
             raise ValueError(f"two architectures have {sorted(out.keys() & own.keys())[0]!r}")
         out |= own

@@ -10,6 +10,7 @@ SIGPIPE.
 import importlib
 import importlib.util
 import os
+import re
 import select
 import sys
 from typing import Any
@@ -53,10 +54,9 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs, each with its whole first sentence."""
-        named = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        """List the verbs, each with its whole first sentence, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in named.items() if c])
+            formatter.write_dl([(name, _sentence(name)) for name in self.list_commands(ctx)])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the folders that verbs write to, as resolved now."""
@@ -122,6 +122,17 @@ def _module(verb: str) -> str:
     return f"{commands.__name__}.{verb.replace('-', '_')}"
 
 
+def _source(verb: str) -> str:
+    loader = getattr(importlib.util.find_spec(_module(verb)), "loader", None)
+    return str(loader.get_source(_module(verb))) if loader else ""
+
+
+def _sentence(verb: str) -> str:
+    """Return the first sentence of a verb's help, from its source."""
+    found = re.search(r'^def COMMAND\(.*?"""(.*?)"""', _source(verb), re.DOTALL | re.MULTILINE)
+    return click.Command(verb, help=found and found[1]).get_short_help_str(_WHOLE)
+
+
 def _outline(verb: str, option: str) -> click.Command | None:
     """Return a command with only a verb's choice options, if the verb has them and `option` is one.
 
@@ -129,13 +140,11 @@ def _outline(verb: str, option: str) -> click.Command | None:
     """
     from ghashgen.cli.verbs.options import choice_options
 
-    loader = getattr(importlib.util.find_spec(_module(verb)), "loader", None)
-    source: str = loader.get_source(_module(verb)) if loader else ""
     command = click.command(
         verb, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
     )(choice_options(lambda choice: None))
     options = {name for parameter in command.params for name in parameter.opts}
-    return command if option in options and f"@{choice_options.__name__}" in source else None
+    return command if option in options and f"@{choice_options.__name__}" in _source(verb) else None
 
 
 @click.command(

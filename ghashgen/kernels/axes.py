@@ -4,7 +4,7 @@ The axes of a family, in their order, determine the options of the command line,
 `list`, the command in a banner and the refusal of unknown values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,23 @@ class Axis:
         if self.is_flag:
             return f"--{self.name}" if value else f"--no-{self.name}"
         return f"{self.flag} {value}"
+
+
+Refusals = Iterable[tuple[bool, str, str]]
+"""(refused, cause, remedy) for invalid combinations of axes."""
+
+
+def require_valid(axes: Iterable[Axis], kernel: object, refusals: Refusals) -> None:
+    """Refuse a kernel with a value that an axis lacks, or with an invalid combination.
+
+    Raises:
+        GhashgenError: names the axis, the reason and what to choose instead.
+    """
+    for axis in axes:
+        axis.require(getattr(kernel, axis.name))
+    for refused, cause, remedy in refusals:
+        if refused:
+            raise GhashgenError(cause, remedy)
 
 
 def said(values: Mapping[str, Any]) -> str:

@@ -9,14 +9,13 @@ its row in headers and dispatchers, its calls, counts and proofs all follow from
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from ghashgen.arch.rows import Isa
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import CODES, Flow, Program
 from ghashgen.kernels.axes import Axis
-from ghashgen.support.registry import found
 
 MAX_PARAMS = 12
 """Most parameters of a function: the room in the C harness (`KERNEL_ARGUMENTS`)."""
@@ -383,17 +382,3 @@ class Family(Generic[K]):
         """The name of the parameter that points to the table."""
         params = (param for function in self.functions().values() for param in function.params)
         return next((param.name for param in params if isinstance(param.size, Table)), "table")
-
-
-def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:
-    """Return the functions that a package's modules export as FUNCTION, by name, in order.
-
-    Raises:
-        GhashgenError: a module exports none, or two functions have the same name.
-        ValueError: two have the same place in the order.
-    """
-    functions = sorted(found(package, "FUNCTION").values(), key=lambda f: f.order)
-    orders = [function.order for function in functions]
-    if twice := [order for order in orders if orders.count(order) > 1]:
-        raise ValueError(f"two functions of {package.__name__} have the order {twice[0]}")
-    return MappingProxyType({function.name: function for function in functions})

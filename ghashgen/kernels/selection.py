@@ -183,11 +183,11 @@ def _require_among(choice: Choice, among: Sequence[Family[Any]], why: str) -> No
 
 def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:
     fitting = _fitting(choice.axes, among)
-    shipped = [kernel for family in fitting for kernel in family.catalogue()]
     order = {axis.name: None for family in fitting for axis in family.axes}
     axes = {name: choice.axes[name] for name in order if name in choice.axes}
     if choice.name:
-        return Selection(_by_name(choice, axes, shipped))
+        return Selection(_by_name(choice, axes, _named(choice.name, fitting)))
+    shipped = [kernel for family in fitting for kernel in family.catalogue()]
     first = fitting[0]
     if axes.keys() == _axes(first).keys() and all(len(values) == 1 for values in axes.values()):
         return _one(first, axes, shipped)
@@ -295,11 +295,20 @@ def _nothing(left_out: list[LeftOut]) -> GhashgenError:
     return GhashgenError(cause + first.why.cause, first.why.remedy)
 
 
+def _named(names: Sequence[str], fitting: Sequence[Family[Any]]) -> dict[str, Point]:
+    """Return the catalogue's kernels by name, of no more families than have these names."""
+    known: dict[str, Point] = {}
+    for family in fitting:
+        known |= {kernel.name: kernel for kernel in family.catalogue()}
+        if all(name in known for name in names):
+            break
+    return known
+
+
 def _by_name(
-    choice: Choice, axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
+    choice: Choice, axes: Mapping[str, tuple[Any, ...]], known: Mapping[str, Point]
 ) -> tuple[Point, ...]:
     """Return the kernels with these names and globs, in the given order; axes narrow each down."""
-    known = {kernel.name: kernel for kernel in shipped}
     found: dict[Point, None] = {}
     for pattern in choice.name:
         is_glob = any(mark in pattern for mark in "*?[")

@@ -1,10 +1,16 @@
-"""A mapping whose keys are known before its values are made."""
+"""What is made or imported when it is first asked for."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 V = TypeVar("V")
+
+
+def later(module: str, export: str) -> Callable[..., Any]:
+    """Return a module's function of this name; a call imports the module."""
+    return lambda *given: getattr(import_module(module), export)(*given)
 
 
 class Lazy(Mapping[str, V]):

@@ -3,9 +3,10 @@
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
@@ -78,10 +79,25 @@ def group_of(
     return aggregate.group(ops, multiply, reduce, order, state, loads, powers.__getitem__)
 
 
-def test_the_registry_holds_the_shipped_schemes() -> None:
-    assert list(registry.multiplies()) == ["k", "karatsuba", "schoolbook", "winograd"]
-    assert set(registry.reduces()) == {"clmul1", "clmul2", "clmul3", "shift-xor"}
-    assert len(PAIRS) == 14
+@pytest.mark.parametrize(
+    ("found", "package", "papers"),
+    [
+        (registry.multiplies, multiply_package, {"k", "karatsuba", "schoolbook", "winograd"}),
+        (registry.reduces, reduce_package, {"clmul1", "clmul2", "clmul3", "shift-xor"}),
+    ],
+    ids=["multiply", "reduce"],
+)
+def test_a_scheme_has_the_name_of_its_file(
+    found: Callable[[], Mapping[str, object]], package: ModuleType, papers: set[str]
+) -> None:
+    files = (path for folder in package.__path__ for path in Path(folder).glob("[a-z]*.py"))
+    assert set(found()) == {path.stem.replace("_", "-") for path in files}
+    assert papers <= set(found())
+
+
+def test_every_scheme_has_a_partner() -> None:
+    paired = {pair.values[i].name for pair in PAIRS for i in (0, 1)}
+    assert paired == {*registry.multiplies(), *registry.reduces()}
 
 
 @pytest.mark.parametrize("order", list(Order))

@@ -437,6 +437,8 @@ def test_helps_fit_80_columns_and_end_their_sentences() -> None:
         assert command is not None
         with click.Context(command, whole, info_name=name, terminal_width=80) as one:
             texts[name] = command.get_help(one)
+        # The list reads it from the source of the verb.
+        assert command.get_short_help_str(400) in " ".join(texts["ghashgen"].split())
     paths = (str(kernels_folder()), str(cache_folder()))
     for name, text in texts.items():
         lines = [line for line in text.splitlines() if not any(path in line for path in paths)]

@@ -24,7 +24,7 @@ from ghashgen.compiler.recheck import recheck
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import CODES, Label, Mem, PReg, Program, Reg, RegClass, Slot, VReg
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
@@ -106,13 +106,13 @@ def test_what_is_read_before_it_is_set_is_found() -> None:
     assert used_before_set(b.program(), CODES) == {unset}
 
 
-@pytest.mark.parametrize("function", functions())
+@pytest.mark.parametrize("function", FAMILY.functions())
 @pytest.mark.parametrize("isa", ISAS)
 def test_no_function_reads_a_register_that_was_not_set(isa: str, function: str) -> None:
     for multiply, reduce in PAIRS:
         for blocks in (1, 6):
             kernel = Kernel(isa, multiply, reduce, blocks)
-            program = select(functions()[function].program(kernel), kernel.instruction_set)
+            program = select(FAMILY.functions()[function].program(kernel), kernel.instruction_set)
             assert used_before_set(program, kernel.instruction_set.rows) == frozenset()
 
 
@@ -165,7 +165,9 @@ def test_allocated_programs_compute_the_same(isa: Isa, program: Program) -> None
 
 @both
 def test_allocation_is_the_same_every_time(isa: Isa) -> None:
-    selected = select(functions()["update"].program(Kernel(isa.name, "winograd", "clmul1", 6)), isa)
+    selected = select(
+        FAMILY.functions()["update"].program(Kernel(isa.name, "winograd", "clmul1", 6)), isa
+    )
     assert allocate(selected, isa, SYSV, 7) == allocate(selected, isa, SYSV, 7)
 
 

@@ -27,7 +27,7 @@ from ghashgen.compiler.schedule.replay import ScheduleError, replay
 from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Block, Mem, Op, Program, RegClass, Slot, VReg
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
 
 AVX, SSE = isas()["avx"], isas()["sse"]
@@ -54,7 +54,7 @@ def most_live(graph: Graph, order: Sequence[int]) -> int:
 
 @cache
 def rows_of(kernel: Kernel, function: str = "update") -> Program:
-    return in_rows(functions()[function].program(kernel), kernel)
+    return in_rows(FAMILY.functions()[function].program(kernel), kernel)
 
 
 def changed(program: Program, label: str, change: Callable[[list[Op]], list[Op]]) -> Program:
@@ -278,7 +278,7 @@ def test_a_random_order_that_is_accepted_computes_the_same(
 def test_a_scheduled_kernel_is_another_order_and_takes_no_more_instructions(kernel: Kernel) -> None:
     """`compile_function` replays and re-checks what it schedules."""
     before, after = (
-        compile_function(functions()["update"].program(each), each, SYSV)
+        compile_function(FAMILY.functions()["update"].program(each), each, SYSV)
         for each in (replace(kernel, schedule="written"), kernel)
     )
     table = uarch(kernel.schedule)

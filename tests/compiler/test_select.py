@@ -16,7 +16,7 @@ from ghashgen.compiler.select import select
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, Program, RegClass, VReg
 from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.support.errors import GhashgenError
 
@@ -159,7 +159,7 @@ def test_comments_stand_on_the_instruction_that_computes(isa: Isa) -> None:
 @both
 def test_origins_number_the_selected_program(isa: Isa) -> None:
     program = select(
-        hoist(functions()["update"].program(Kernel(isa.name, "k", "clmul1", 2)), 16), isa
+        hoist(FAMILY.functions()["update"].program(Kernel(isa.name, "k", "clmul1", 2)), 16), isa
     )
     assert [op.origin for op in program.ops] == list(range(len(program.ops)))
 
@@ -185,7 +185,7 @@ def test_hoisting_takes_the_constants_of_loops_alone() -> None:
 
 
 def test_the_schedule_as_written_changes_nothing() -> None:
-    program = select(functions()["mul"].program(Kernel("avx", "k", "clmul1", 1)), AVX)
+    program = select(FAMILY.functions()["mul"].program(Kernel("avx", "k", "clmul1", 1)), AVX)
     assert schedule(program, AVX, SYSV).program is program
     with pytest.raises(GhashgenError, match="unknown schedule 'random'"):
         schedule(program, AVX, SYSV, "random")

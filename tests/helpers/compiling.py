@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.core import Abi
 from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.arch.rows import Isa
@@ -24,16 +25,13 @@ from ghashgen.output.render import RenderedFunction
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
-PAIRS = (
-    ("k", "clmul1"),
-    ("karatsuba", "clmul2"),
-    ("karatsuba", "clmul3"),
-    ("karatsuba", "shift-xor"),
-    ("schoolbook", "clmul2"),
-    ("schoolbook", "clmul3"),
-    ("schoolbook", "shift-xor"),
-    ("winograd", "clmul1"),
+PAIRS = tuple(
+    (multiply.name, reduce.name)
+    for multiply in multiplies().values()
+    for reduce in reduces().values()
+    if multiply.shape is reduce.shape
 )
+"""The schemes that go together."""
 ISAS = ("avx", "sse")
 
 

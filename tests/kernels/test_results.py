@@ -18,7 +18,8 @@ from ghashgen.arch.x86_64 import ARCH
 from ghashgen.check.attack.leaks import leaks
 from ghashgen.check.validation.runners import Emulated, Runner, native
 from ghashgen.compiler.pipeline import compile_kernel
-from ghashgen.kernels.core import Function, Result, found_in
+from ghashgen.kernels.core import Function, Result
+from ghashgen.kernels.exported import found_in
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash import functions as package
 from ghashgen.kernels.hash.kernel import Kernel

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from helpers.compiling import PAIRS
 from helpers.cpus import AS_FOUND, lacking
 
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
-from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Block, Label, Mem, Op, Program, RegClass, VReg
@@ -30,12 +30,6 @@ from ghashgen.run.peachpy import (
 )
 from ghashgen.support.errors import GhashgenError
 
-PAIRS = [
-    (multiply.name, reduce.name)
-    for multiply in multiplies().values()
-    for reduce in reduces().values()
-    if multiply.shape is reduce.shape
-]
 KERNELS = [
     *(Kernel("avx", multiply, reduce, n) for n in (1, 4, 8) for multiply, reduce in PAIRS),
     Kernel("avx", "winograd", "clmul1", 16),

@@ -1,8 +1,12 @@
-"""docs/architecture.md says about how many lines each room has."""
+"""docs/architecture.md says about how many lines each room has, and how many of them are code."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -10,26 +14,75 @@ from ghashgen.support.paths import project_root
 
 ROOT = project_root()
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("## How much code there is")[2]
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
 STATED = {
-    room.strip("`/"): int(lines.replace(",", ""))
-    for room, lines in re.findall(r"^\| (\S+) \| ([\d,]+) \| [\d,]+ \|", PAGE, re.MULTILINE)
+    room.strip("`/"): (number(lines), number(code))
+    for room, lines, code in re.findall(r"^\| (\S+) \| ([\d,]+) \| ([\d,]+) \|", PAGE, re.MULTILINE)
 }
-LINES = {
-    folder.name: sum(
-        len(path.read_text(encoding="utf-8").splitlines()) for path in folder.rglob("*.py")
-    )
-    for folder in (ROOT / "ghashgen").iterdir()
-    if folder.is_dir() and folder.name != "__pycache__"
-}
+KINDS = {kind: number(n) for n, kind in re.findall(r"([\d,]+) (?:lines )?of (\w+)", SECTION)}
+"""Lines of each kind in the whole package."""
+ABILITIES = dict(re.findall(r"^\| [^|]+ \| `([^|`]+)` \| ([\d,]+) \|", SECTION, re.MULTILINE))
+"""Lines of the files with a word in their paths."""
+
+
+def kinds(path: Path) -> Counter[str]:
+    """Return how many lines of a file are of which kind."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    kind = ["code"] * len(lines)
+    for i, line in enumerate(map(str.strip, lines)):
+        kind[i] = "blanks" if not line else "comments" if line[0] == "#" else "code"
+    for node in ast.walk(ast.parse(text)):
+        docs = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if docs or isinstance(node, ast.Import | ast.ImportFrom):
+            for i in range(node.lineno - 1, node.end_lineno or 0):
+                kind[i] = "docstrings" if docs else "imports"
+    return Counter(kind)
+
+
+@cache
+def files() -> dict[str, Counter[str]]:
+    """Return the lines of every file of a room, by its path in the package."""
+    package = ROOT / "ghashgen"
+    return {path.relative_to(package).as_posix(): kinds(path) for path in package.glob("*/**/*.py")}
+
+
+def room_of(path: str) -> str:
+    return path.partition("/")[0]
+
+
+def lines_of(room: str) -> Counter[str]:
+    """Return the lines of a room, of all, or of those without a row."""
+    rooms = {room_of(path) for path in files()}
+    wanted = {"all": rooms, "others": rooms - {*STATED}}.get(room, {room})
+    return sum((n for path, n in files().items() if room_of(path) in wanted), Counter[str]())
 
 
 @pytest.mark.parametrize("room", STATED)
 def test_a_room_has_about_as_many_lines_as_is_said(room: str) -> None:
-    named = set(STATED) - {"others", "all"}
-    others = sum(lines for name, lines in LINES.items() if name not in named)
-    found = LINES | {"others": others, "all": sum(LINES.values())}
-    assert found[room] == pytest.approx(STATED[room], rel=0.1)
+    found = lines_of(room)
+    assert (found.total(), found["code"]) == pytest.approx(STATED[room], rel=0.1)
+
+
+def test_lines_are_of_the_kinds_that_are_said() -> None:
+    found = lines_of("all")
+    assert KINDS.keys() == found.keys()
+    assert {kind: found[kind] for kind in KINDS} == pytest.approx(KINDS, rel=0.1)
+
+
+@pytest.mark.parametrize("word", ABILITIES)
+def test_an_ability_has_about_as_many_lines_as_is_said(word: str) -> None:
+    lines = sum(n.total() for path, n in files().items() if word in path)
+    assert lines == pytest.approx(number(ABILITIES[word]), rel=0.1)
 
 
 def test_every_large_room_is_named() -> None:
-    assert {name for name, lines in LINES.items() if lines > 2500} <= set(STATED)
+    rooms = {room_of(path) for path in files()}
+    assert {room for room in rooms if lines_of(room).total() > 2500} <= set(STATED)
+    assert len(ABILITIES) > 4

@@ -6,12 +6,12 @@ scheduled for a core and no bound is stated.
 
 from ghashgen.arch.aarch64.abi import ABIS
 from ghashgen.arch.aarch64.address import address
-from ghashgen.arch.aarch64.decoder import AArch64Decoder
 from ghashgen.arch.aarch64.features import DETECTED
 from ghashgen.arch.aarch64.formats import FORMATS
 from ghashgen.arch.aarch64.frame import FRAME
 from ghashgen.arch.aarch64.registers import REGISTERS, SP
 from ghashgen.arch.core import Arch
+from ghashgen.support.lazy import later
 
 ARCH = Arch(
     name="aarch64",
@@ -28,7 +28,7 @@ ARCH = Arch(
     triple="aarch64-linux-gnu",
     emulator=("qemu-aarch64", "-cpu", "max"),
     frame=FRAME,
-    load_decoder=AArch64Decoder,
+    load_decoder=later("ghashgen.arch.aarch64.decoder", "AArch64Decoder"),
     entry_align=16,
     address=address,
 )

@@ -4,7 +4,6 @@ Instruction sets are in `sets/`, syntaxes in `syntax/`, cores and their ports in
 """
 
 from ghashgen.arch.core import Arch
-from ghashgen.arch.decoder import Decoder
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.arch.x86_64.features import CPUID, DETECTED, DETECTION
 from ghashgen.arch.x86_64.formats import FORMATS
@@ -12,13 +11,7 @@ from ghashgen.arch.x86_64.frame import FRAME
 from ghashgen.arch.x86_64.jumps import JUMPS
 from ghashgen.arch.x86_64.registers import RAX, REGISTERS, RSP
 from ghashgen.arch.x86_64.uarch import labels, uarches
-
-
-def _decoder() -> Decoder:
-    from ghashgen.arch.x86_64.decoder import DECODER
-
-    return DECODER
-
+from ghashgen.support.lazy import later
 
 ARCH = Arch(
     name="x86_64",
@@ -36,7 +29,7 @@ ARCH = Arch(
     machines=("x86_64", "AMD64"),
     triple="x86_64-linux-gnu",
     frame=FRAME,
-    load_decoder=_decoder,
+    load_decoder=later("ghashgen.arch.x86_64.decoder", "X86Decoder"),
     entry_align=JUMPS.line,
     proved=True,
     jumps=JUMPS,

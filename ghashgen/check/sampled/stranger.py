@@ -16,7 +16,7 @@ from queue import Queue
 from ghashgen.check.sampled import runs
 from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, plan
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.needed import needed
 from ghashgen.run.harness import Harness, build
@@ -47,7 +47,7 @@ def _shim(subject: Subject, name: str) -> str:
     convention = "__attribute__((ms_abi)) " if subject.abi == "win64" else ""
     lines = ["#include <stddef.h>", "#include <stdint.h>", ""]
     for operation, function in subject.functions.items():
-        ours = functions()[operation]
+        ours = FAMILY.functions()[operation]
         if not re.fullmatch(r"[A-Za-z_]\w*", function.symbol):
             raise GhashgenError(f"{function.symbol!r} is not a symbol that C can name", "rename it")
         by_role = {param.role: param for param in ours.params}

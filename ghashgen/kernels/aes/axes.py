@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from ghashgen.arch.registry import isas
+from ghashgen.arch.rows import Isa
 from ghashgen.kernels import shared_axes
-from ghashgen.kernels.axes import Axis
+from ghashgen.kernels.axes import Axis, Refusals
 
 RUN_REGISTERS = 6
 """Default number of registers in a group: enough to hide the latency of an AES round."""
@@ -47,3 +48,23 @@ ROUND_KEYS = Axis(
 """Load as many round keys as fit into free registers once, or read all of them in every use."""
 
 WIPE = shared_axes.WIPE
+
+
+def group_refusals(isa: Isa, blocks: int, roundkeys: str, room: int) -> Refusals:
+    """Yield what no group of AES can be; `room` are the registers that are free for round keys."""
+    yield (
+        "aes_round" not in isa.supported,
+        f"isa {isa.name!r} has no AES instructions",
+        "choose another isa",
+    )
+    yield (
+        blocks % isa.lanes != 0,
+        f"blocks {blocks} do not fill registers of {isa.lanes} lanes",
+        f"choose a multiple of {isa.lanes}",
+    )
+    yield (
+        roundkeys == "memory" and not room,
+        f"isa {isa.name!r} with {blocks} blocks keeps all round keys in memory anyway: no "
+        "register is free",
+        "leave out roundkeys, or choose another isa or fewer blocks",
+    )

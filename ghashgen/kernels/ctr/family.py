@@ -2,11 +2,10 @@
 
 from ghashgen.kernels.core import Family
 from ghashgen.kernels.ctr.axes import AXES
-from ghashgen.kernels.ctr.catalogue import catalogue
-from ghashgen.kernels.ctr.exported import functions
 from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.ctr.preference import PREFERENCE
-from ghashgen.kernels.ctr.words import line, notes, words
+from ghashgen.kernels.exported import functions_in
+from ghashgen.support.lazy import later
 
 FAMILY = Family(
     name=CtrKernel.family,
@@ -14,12 +13,12 @@ FAMILY = Family(
     title="AES-CTR",
     axes=AXES,
     make=CtrKernel,
-    functions=functions,
-    catalogue=catalogue,
+    functions=functions_in("ghashgen.kernels.ctr.functions"),
+    catalogue=later("ghashgen.kernels.ctr.catalogue", "catalogue"),
     theorems=lambda kernel: [],
-    words=words,
-    line=line,
-    notes=notes,
+    words=later("ghashgen.kernels.ctr.words", "words"),
+    line=later("ghashgen.kernels.ctr.words", "line"),
+    notes=later("ghashgen.kernels.ctr.words", "notes"),
     loop="crypt",
     preference=PREFERENCE,
     facets={

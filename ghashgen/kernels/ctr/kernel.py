@@ -1,6 +1,5 @@
 """An AES-CTR kernel: a key size and a group of blocks, from which name and context derive."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -8,12 +7,11 @@ from typing import ClassVar
 from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.schedules import WRITTEN
-from ghashgen.kernels.aes.axes import ROUND_KEYS, WIPE
+from ghashgen.kernels.aes.axes import ROUND_KEYS, WIPE, group_refusals
 from ghashgen.kernels.aes.cipher import ROUNDS
-from ghashgen.kernels.axes import name_of
+from ghashgen.kernels.axes import Refusals, name_of, require_valid
 from ghashgen.kernels.core import CELL_BYTES, Layout
 from ghashgen.kernels.ctr.axes import AXES
-from ghashgen.support.errors import GhashgenError
 
 WORKING_REGISTERS = 5
 """Registers of a group besides its states and held keys: the counters, a text, three constants."""
@@ -38,11 +36,7 @@ class CtrKernel:
     wipe: bool = WIPE.default
 
     def __post_init__(self) -> None:
-        for axis in AXES:
-            axis.require(getattr(self, axis.name))
-        for refused, cause, remedy in _refusals(self):
-            if refused:
-                raise GhashgenError(cause, remedy)
+        require_valid(AXES, self, _refusals(self))
 
     @cached_property
     def name(self) -> str:
@@ -114,25 +108,9 @@ class CtrKernel:
         return CELL_BYTES
 
 
-def _refusals(kernel: CtrKernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for invalid combinations of axes."""
+def _refusals(kernel: CtrKernel) -> Refusals:
     isa, lanes = kernel.instruction_set, kernel.lane_count
-    yield (
-        "aes_round" not in isa.supported,
-        f"isa {isa.name!r} has no AES instructions",
-        "choose another isa",
-    )
-    yield (
-        kernel.blocks % lanes != 0,
-        f"blocks {kernel.blocks} do not fill registers of {lanes} lanes",
-        f"choose a multiple of {lanes}",
-    )
-    yield (
-        kernel.roundkeys == "memory" and not kernel.room,
-        f"isa {isa.name!r} with {kernel.blocks} blocks keeps all round keys in memory anyway: no "
-        "register is free",
-        "leave out roundkeys, or choose another isa or fewer blocks",
-    )
+    yield from group_refusals(isa, kernel.blocks, kernel.roundkeys, kernel.room)
     most = isa.vector_registers - WORKING_REGISTERS
     yield (
         kernel.registers > most,

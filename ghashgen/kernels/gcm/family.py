@@ -1,13 +1,12 @@
 """The family of AES-GCM kernels."""
 
 from ghashgen.kernels.core import Family
+from ghashgen.kernels.exported import functions_in
 from ghashgen.kernels.gcm.axes import AXES
-from ghashgen.kernels.gcm.catalogue import catalogue
-from ghashgen.kernels.gcm.exported import functions
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.preference import PREFERENCE
-from ghashgen.kernels.gcm.words import line, notes, words
 from ghashgen.kernels.hash.family import theorems
+from ghashgen.support.lazy import later
 
 FAMILY = Family(
     name=GcmKernel.family,
@@ -15,12 +14,12 @@ FAMILY = Family(
     title="AES-GCM",
     axes=AXES,
     make=GcmKernel,
-    functions=functions,
-    catalogue=catalogue,
+    functions=functions_in("ghashgen.kernels.gcm.functions"),
+    catalogue=later("ghashgen.kernels.gcm.catalogue", "catalogue"),
     theorems=lambda kernel: theorems(kernel.hash),
-    words=words,
-    line=line,
-    notes=notes,
+    words=later("ghashgen.kernels.gcm.words", "words"),
+    line=later("ghashgen.kernels.gcm.words", "line"),
+    notes=later("ghashgen.kernels.gcm.words", "notes"),
     loop="encrypt",
     preference=PREFERENCE,
     facets={

@@ -2,18 +2,17 @@
 derive.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from ghashgen.arch.rows import Isa
+from ghashgen.kernels.aes.axes import group_refusals
 from ghashgen.kernels.aes.cipher import ROUNDS
-from ghashgen.kernels.axes import name_of
+from ghashgen.kernels.axes import Refusals, name_of, require_valid
 from ghashgen.kernels.gcm import axes
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, WORKING_REGISTERS, Layout, table_layout
 from ghashgen.kernels.hash.kernel import Kernel as HashKernel
-from ghashgen.support.errors import GhashgenError
 
 ROUND_KEYS = "key"
 """The array of the round keys, and the prefix of its cells' names."""
@@ -101,11 +100,7 @@ class GcmKernel:
     tags: str = axes.TAGS.default
 
     def __post_init__(self) -> None:
-        for axis in axes.AXES:
-            axis.require(getattr(self, axis.name))
-        for refused, cause, remedy in _refusals(self):
-            if refused:
-                raise GhashgenError(cause, remedy)
+        require_valid(axes.AXES, self, _refusals(self))
 
     @cached_property
     def hash(self) -> Hashing:
@@ -190,10 +185,11 @@ class GcmKernel:
     @property
     def held_keys(self) -> int:
         """Round keys in registers: as many as are free beside a group, GHASH and the counters."""
-        return 0 if self.compact or self.roundkeys == "memory" else self._room
+        return 0 if self.compact or self.roundkeys == "memory" else self.room
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """Registers that are free for round keys."""
         taken = self.registers + WORKING_REGISTERS + 1
         return max(0, min(self.instruction_set.vector_registers - taken, self.rounds + 1))
 
@@ -214,25 +210,9 @@ class GcmKernel:
         return self.hash.best_align
 
 
-def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for invalid combinations of axes."""
+def _refusals(kernel: GcmKernel) -> Refusals:
     isa, lanes = kernel.instruction_set, kernel.lane_count
-    yield (
-        "aes_round" not in isa.supported,
-        f"isa {isa.name!r} has no AES instructions",
-        "choose another isa",
-    )
-    yield (
-        kernel.blocks % lanes != 0,
-        f"blocks {kernel.blocks} do not fill registers of {lanes} lanes",
-        f"choose a multiple of {lanes}",
-    )
-    yield (
-        kernel.roundkeys == "memory" and not kernel._room,
-        f"isa {isa.name!r} with {kernel.blocks} blocks keeps all round keys in memory anyway: no "
-        "register is free",
-        "leave out roundkeys, or choose another isa or fewer blocks",
-    )
+    yield from group_refusals(isa, kernel.blocks, kernel.roundkeys, kernel.room)
     yield (
         kernel.compact and kernel.key != 256,
         f"compact kernels take keys of every size up to theirs, and {kernel.key} bits are not most",

@@ -1,19 +1,11 @@
 """The family of kernels in a host's layout. None is checked in: a host's folder has them."""
 
-from collections.abc import Mapping
-
-from ghashgen.kernels.core import Family, Function, found_in
-from ghashgen.kernels.given import functions as package
+from ghashgen.kernels.core import Family
+from ghashgen.kernels.exported import functions_in
 from ghashgen.kernels.given.axes import AXES
 from ghashgen.kernels.given.kernel import GivenKernel
-from ghashgen.kernels.given.words import line, notes, words
 from ghashgen.kernels.hash.family import theorems
-
-
-def functions() -> Mapping[str, Function[GivenKernel]]:
-    """Return every function that some kernel exports, by name, in the order of emission."""
-    return found_in(package)
-
+from ghashgen.support.lazy import later
 
 FAMILY = Family(
     name=GivenKernel.family,
@@ -21,12 +13,12 @@ FAMILY = Family(
     title="AES-GCM in a host's layout",
     axes=AXES,
     make=GivenKernel,
-    functions=functions,
+    functions=functions_in("ghashgen.kernels.given.functions"),
     catalogue=lambda: (),
     theorems=lambda kernel: theorems(kernel.hash),
-    words=words,
-    line=line,
-    notes=notes,
+    words=later("ghashgen.kernels.given.words", "words"),
+    line=later("ghashgen.kernels.given.words", "line"),
+    notes=later("ghashgen.kernels.given.words", "notes"),
     loop="encrypt",
     single="mul",
     facets={

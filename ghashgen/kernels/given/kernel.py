@@ -1,6 +1,5 @@
 """A kernel in a host's layout: AES-GCM's text and hash for keys of every size."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -8,12 +7,11 @@ from typing import ClassVar
 from ghashgen.arch.rows import Isa
 from ghashgen.kernels import core
 from ghashgen.kernels.aes.cipher import ROUNDS
-from ghashgen.kernels.axes import name_of
+from ghashgen.kernels.axes import Refusals, name_of, require_valid
 from ghashgen.kernels.gcm.kernel import GcmKernel, Hashing
 from ghashgen.kernels.given import axes
 from ghashgen.kernels.given.interface import Interface, interfaces
 from ghashgen.kernels.hash.kernel import Layout, table_layout
-from ghashgen.support.errors import GhashgenError
 
 
 class _Hashing(Hashing):
@@ -61,11 +59,7 @@ class GivenKernel:
     wipe: bool = axes.WIPE.default
 
     def __post_init__(self) -> None:
-        for axis in axes.AXES:
-            axis.require(getattr(self, axis.name))
-        for refused, cause, remedy in _refusals(self):
-            if refused:
-                raise GhashgenError(cause, remedy)
+        require_valid(axes.AXES, self, _refusals(self))
 
     @cached_property
     def name(self) -> str:
@@ -108,8 +102,7 @@ class GivenKernel:
         return self.hash.best_align
 
 
-def _refusals(kernel: GivenKernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for invalid combinations of axes."""
+def _refusals(kernel: GivenKernel) -> Refusals:
     host = kernel.host
     yield (
         kernel.isa not in host.isas,

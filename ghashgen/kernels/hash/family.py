@@ -1,12 +1,11 @@
 """The family of GHASH and POLYVAL kernels."""
 
 from ghashgen.kernels.core import Family
+from ghashgen.kernels.exported import functions_in
 from ghashgen.kernels.hash.axes import AXES
-from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.exported import functions
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.preference import PREFERENCE
-from ghashgen.kernels.hash.words import line, notes, words
+from ghashgen.support.lazy import later
 
 
 def theorems(kernel: Kernel) -> list[str]:
@@ -27,12 +26,12 @@ FAMILY = Family(
     title="GHASH and POLYVAL",
     axes=AXES,
     make=Kernel,
-    functions=functions,
-    catalogue=catalogue,
+    functions=functions_in("ghashgen.kernels.hash.functions"),
+    catalogue=later("ghashgen.kernels.hash.catalogue", "catalogue"),
     theorems=theorems,
-    words=words,
-    line=line,
-    notes=notes,
+    words=later("ghashgen.kernels.hash.words", "words"),
+    line=later("ghashgen.kernels.hash.words", "line"),
+    notes=later("ghashgen.kernels.hash.words", "notes"),
     loop="update",
     single="mul",
     preference=PREFERENCE,

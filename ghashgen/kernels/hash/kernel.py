@@ -12,7 +12,7 @@ from ghashgen.arch.registry import isas
 from ghashgen.arch.rows import Isa
 from ghashgen.arch.schedules import WRITTEN, label_of
 from ghashgen.kernels import core
-from ghashgen.kernels.axes import name_of
+from ghashgen.kernels.axes import Refusals, name_of, require_valid
 from ghashgen.kernels.core import CELL_BYTES
 from ghashgen.kernels.hash import axes
 from ghashgen.kernels.hash.definition import DEFINITIONS, Definition
@@ -180,8 +180,7 @@ class Kernel:
         return ENTRY_BYTES * self.lane_count
 
 
-def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for invalid combinations of axes."""
+def _refusals(kernel: Kernel) -> Refusals:
     isa, lanes = kernel.instruction_set, kernel.lane_count
     yield (
         kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
@@ -260,9 +259,7 @@ def _check(kernel: Kernel) -> None:
             f"reduce {reduce.name!r} exists only for order {reduce.orders[0].value!r}",
             "choose another reduce or order",
         )
-    for refused, cause, remedy in _refusals(kernel):
-        if refused:
-            raise GhashgenError(cause, remedy)
+    require_valid((), kernel, _refusals(kernel))
     can_reverse = (
         kernel.instruction_set.mirrors or "reverse_bits" in kernel.instruction_set.supported
     )

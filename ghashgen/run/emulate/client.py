@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from ghashgen.run.emulate.calls import DEFAULT_BUDGET, Abi, Buffer, Call, Prepared, prepare
 from ghashgen.run.emulate.image import Image, load_object, raw_image
@@ -59,7 +59,7 @@ def _call_header(target: int, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-class Emulator:
+class Emulator(AbstractContextManager["Emulator"]):
     """A context manager around a worker process that emulates calls.
 
     The worker starts with the first call, and again if it died or ran out of guest memory.
@@ -68,15 +68,7 @@ class Emulator:
     def __init__(self) -> None:
         self._worker: WorkerProcess | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:

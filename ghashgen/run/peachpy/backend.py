@@ -1,13 +1,14 @@
 """The worker's client: PeachPy builds, loads and calls kernels, without an assembler."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from types import MappingProxyType
+from typing import Any
 
 from ghashgen.arch.x86_64.abi import SYSV
 from ghashgen.compiler.pipeline import compile_kernel
 from ghashgen.ir.program import Program
-from ghashgen.kernels.hash.exported import functions
+from ghashgen.kernels.hash.family import FAMILY
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.output.peachpy.encode import answered, check, request
 from ghashgen.output.peachpy.instructions import Encoded
@@ -26,7 +27,7 @@ def _check(kernel: Kernel) -> None:
         raise GhashgenError("PeachPy's own epilogue wipes nothing", "choose a kernel without wipe")
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """One worker process, which serves many calls; a context manager.
 
     It starts with the first request, and again if it died.
@@ -37,15 +38,7 @@ class Session:
         self._worker: WorkerProcess | None = None
         self._loaded: dict[Kernel, Mapping[str, Encoded]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -127,7 +120,7 @@ class Session:
 
 def _call(function: str, given: Mapping[str, str | int] = MappingProxyType({})) -> list[str | int]:
     """Return a call for the worker; a parameter is the buffer of its name, or a given value."""
-    params = functions()[function].params
+    params = FAMILY.functions()[function].params
     return [function, *(given.get(param.name, param.name) for param in params)]
 
 
