@@ -79,6 +79,8 @@ class Abi:
     """The default object format: that of the platform with this convention."""
     attribute: str = ""
     """GCC's and Clang's attribute for functions with this convention on other platforms."""
+    plain_epilogues: bool = False
+    """Whether unwinders know an epilogue by its instructions, so no padding may stand in one."""
 
     def stack_param(self, index: int) -> int:
         """Return the offset of stack parameter `index` from the stack pointer on entry."""

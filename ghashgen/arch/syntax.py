@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ghashgen.arch.core import ObjectFormat
 from ghashgen.arch.rows import Row
+from ghashgen.arch.unwinding import Tables
 from ghashgen.ir.program import Directive, Op
 from ghashgen.support.toolchain import Assembler
 
@@ -58,3 +59,7 @@ class Syntax:
     """
     opening: str = ""
     """A line before the code, or ""."""
+    unwinding: Callable[[ObjectFormat], Tables | None] | None = None
+    """Returns the unwind tables that files have if the target asks for them, None for a format
+    without any. A syntax with directives for unwinding needs no tables.
+    """

@@ -7,17 +7,19 @@ A recorded proof counts for an object only if all of this holds; otherwise the o
 - the statement to prove is the one that was recorded: the same kernel of the catalogue, functions,
   symbols, calling convention and table alignment;
 - the object's sections, relocated, and its symbols have the recorded hash, and so has its code.
+  Unwind tables and the labels that they need do not count: no proof reads them.
 """
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
 from ghashgen.arch.objects import read_object
+from ghashgen.arch.unwinding import is_label
 from ghashgen.check import ledger, proofs
 from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels.selection import catalogue
@@ -25,8 +27,10 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
+from ghashgen.verify.machine.image import Image, Kind
 from ghashgen.verify.prove import code_sha256
 from ghashgen.verify.x86_64.elf import load_image
+from ghashgen.verify.x86_64.elf_kinds import UNWIND
 
 _PACKAGE = "ghashgen"
 
@@ -94,5 +98,21 @@ def covering(record: Recorded, built: Built[Any]) -> Verdict | None:
         return None
     data = built.obj.read_bytes()
     code = sha256(read_object(data).code).hexdigest()
-    same = (code_sha256(load_image(data)), code) == (verdict.code_sha256, verdict.text_sha256)
+    same = (code_sha256(_without_unwinding(load_image(data))), code) == (
+        verdict.code_sha256,
+        verdict.text_sha256,
+    )
     return verdict if same else None
+
+
+def _without_unwinding(image: Image) -> Image:
+    """Return an object's image without unwind tables and without the labels that they need."""
+    gone = [each for each in image.sections if (each.name, each.kind) == (UNWIND, Kind.UNUSED)]
+    kept = {
+        name: at
+        for name, at in image.symbols.items()
+        if name in image.exported
+        or not (is_label(name) or any(0 <= at - s.address <= len(s.data) for s in gone))
+    }
+    sections = tuple(section for section in image.sections if section not in gone)
+    return replace(image, sections=sections, symbols=kept)

@@ -176,7 +176,7 @@ def _place(unit: Unit) -> Unit:
     functions, last = {}, list(unit.functions)[-1]
     for name, item in unit.functions.items():
         try:
-            placed = place(item.function, unit.isa, lengths[name])
+            placed = place(item.function, unit.isa, lengths[name], unit.abi.plain_epilogues)
             if name != last:
                 placed = filled(placed, unit.isa)
         except ValueError as error:

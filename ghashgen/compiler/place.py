@@ -4,7 +4,8 @@ An assembler tells instruction lengths, once. A jump's length follows from posit
 until its target is out of reach. An assembler that starts with long jumps may keep one long whose
 own length puts its target out of reach; such a jump is marked short (`Label.short`). A jump fused
 with the comparison before it counts as one instruction. Padding for a jump inside a loop goes
-before the loop's head, where it runs once.
+before the loop's head, where it runs once; padding for a return before the epilogue if the
+convention asks for that.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,9 @@ class _Sized:
         return isinstance(self.line, Op) or self.line.code == PAD
 
 
-def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
+def place(
+    function: Function, isa: Isa, lengths: Sequence[int], plain_epilogues: bool = False
+) -> Function:
     """Return the function with padding where a jump would touch the end of a line.
 
     `lengths` are the bytes of its operations, in order, from an assembly without padding.
@@ -60,7 +63,10 @@ def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
         # Padding is only added, so jumps only grow and the rounds end.
         padded = list(relaxed)
         while misplaced := _misplaced(padded, isa, jumps):
-            _insert(padded, isa, *misplaced)
+            position, amount = misplaced
+            if plain_epilogues:
+                position = _before_epilogue(padded, position)
+            _insert(padded, isa, position, amount)
         if padded == relaxed:
             return replace(
                 function,
@@ -142,6 +148,16 @@ def _misplaced(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> tuple[int, in
                 return i - fused, jumps.line - start % jumps.line
         at += item.length
     return None
+
+
+def _before_epilogue(sized: Sequence[_Sized], position: int) -> int:
+    """Return where the epilogue begins that ends before this line, or this line."""
+    while position > 1:
+        line = sized[position - 1].line
+        if not (isinstance(line, Directive) and line.code in ("popped", "shrunk")):
+            break
+        position -= 2
+    return position
 
 
 def _insert(sized: list[_Sized], isa: Isa, position: int, amount: int) -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ghashgen.arch.core import Abi, Arch, ObjectFormat
 from ghashgen.arch.registry import DEFAULT, arches, syntaxes
 from ghashgen.arch.syntax import Syntax
+from ghashgen.arch.unwinding import Tables
 from ghashgen.kernels.core import Point
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
@@ -53,6 +54,16 @@ class Target:
     """Whether a shared library that they are linked into keeps their functions to itself: in ELF,
     and in Mach-O by the syntaxes of GNU as.
     """
+    unwind: bool = False
+    """Whether files say how to unwind in every syntax and object format that can. Those of GNU as
+    always do.
+    """
+
+    @property
+    def tables(self) -> Tables | None:
+        """The unwind tables that a file has besides its code."""
+        tables = self.syntax.unwinding
+        return tables(self.fmt) if self.unwind and tables is not None else None
 
     @property
     def library(self) -> str:

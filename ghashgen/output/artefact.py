@@ -80,7 +80,8 @@ def finish(
     """
     require_fit((kernel,), target)
     # Only ELF is read here. The bytes do not depend on the container.
-    as_elf = replace(target, fmt=kernel.instruction_set.arch.default_format)
+    elf = kernel.instruction_set.arch.default_format
+    as_elf = replace(target, fmt=elf, unwind=False)
     exported = functions_of(kernel)
 
     def assembled(functions: Mapping[str, Function]) -> bytes:

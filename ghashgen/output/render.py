@@ -71,6 +71,7 @@ def command(verb: str, kernel: Point, target: Target) -> str:
     words += [f"--backend {target.backend}"] if target.backend != OWN else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []
     align = target.table_align_of(kernel)
+    words += ["--unwind"] if target.tables and verb == "generate" else []
     words += [f"--table-align {align}"] if align != kernel.instruction_set.operand_align else []
     return " ".join(words)
 
@@ -83,8 +84,9 @@ def _lines(
     base = target.symbol(kernel.name)
     names = Names(functions_of(kernel)[name].symbol_in(base), base, target.fmt, target.hidden)
     encodings = iter(() if code is None else _encodings(names.symbol, function, code))
+    marked = target.tables.labelled(function.lines) if target.tables else function.lines
     lines: list[str] = []
-    for line in function.lines:
+    for line in marked:
         if isinstance(line, Op):
             text = syntax.instruction(line, rows[line.code], names)
             if code is not None and syntax.encoded is not None:
@@ -105,6 +107,16 @@ def _encodings(symbol: str, function: Function, code: ObjectCode) -> Iterator[by
             if isinstance(line, Op):
                 yield code.code[at:end]
             at = end
+
+
+def _unwinding(kernel: Point, target: Target, functions: Mapping[str, Function]) -> tuple[str, ...]:
+    """Return the lines of a file's unwind tables, if it has any."""
+    tables, exported = target.tables, functions_of(kernel)
+    if tables is None:
+        return ()
+    base = target.symbol(kernel.name)
+    steps = {exported[n].symbol_in(base): tables.steps(f.lines) for n, f in functions.items()}
+    return tables.write(steps)
 
 
 def _line(text: str, comment: str, mark: str) -> str:
@@ -151,6 +163,7 @@ def draft(kernel: Point, target: Target, functions: Mapping[str, Function]) -> s
             counted=None,
             lines=lines,
             constants=_constants(functions),
+            unwinding=(),
         )
     )
 
@@ -196,6 +209,7 @@ def render(
                 name: _lines(kernel, target, name, item, code) for name, item in functions.items()
             },
             constants=_constants(functions),
+            unwinding=_unwinding(kernel, target, functions),
             scheduled={
                 name: item.order for name, item in compiled.items() if kernel.schedule != WRITTEN
             },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from elftools.dwarf.callframe import FDE
 from elftools.elf.elffile import ELFFile
@@ -13,6 +13,19 @@ from iced_x86 import Instruction, Mnemonic, OpKind, Register, RegisterExt
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.ir.program import Flow
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from helpers.compiling import emitted_text
+
+STEPPED = GcmKernel(128, "sse", "winograd", "clmul1", 4, wipe=True)
+"""A kernel for every CPU, with frames of all kinds."""
+
+
+def described_text(kernel: Point, abi: str, fmt: str) -> str:
+    """NASM's file of a kernel, with how to unwind it."""
+    return emitted_text(kernel, replace(target(abi, fmt), unwind=True))
+
 
 DWARF = {
     3: Register.RBX,
@@ -71,7 +84,10 @@ def _after(frame: Frame, i: Instruction, kept: set[int]) -> Frame:
 
 
 def by_bytes(body: Sequence[Instruction], abi: str) -> dict[int, Frame]:
-    """Return the frame before each instruction that control reaches, by its offset."""
+    """Return the frame before each instruction that control reaches, by its offset.
+
+    Among them are instructions of other functions that this one jumps to.
+    """
     decoder, at = ARCH.decoder, {i.ip: i for i in body}
     found = {body[0].ip: Frame(8)}
     pending = [body[0].ip]
@@ -85,16 +101,16 @@ def by_bytes(body: Sequence[Instruction], abi: str) -> dict[int, Frame]:
         following = [i.next_ip] if flow.falls else []
         following += [decoder.target(i)] if flow in (Flow.BRANCH, Flow.JUMP) else []
         for ip in following:
-            if ip not in found:
+            if ip in at and ip not in found:
                 pending.append(ip)
             assert found.setdefault(ip, after) == after, f"two frames at {ip:#x}"
     return found
 
 
-def by_tables(elf: bytes) -> list[tuple[int, dict[int, Frame]]]:
-    """Return, in the order of the functions, their length and their frames by offset in them."""
+def by_tables(elf: bytes) -> dict[int, tuple[int, dict[int, Frame]]]:
+    """Return, by where a function begins, its end and its frames by offset in it."""
     info = ELFFile(io.BytesIO(elf)).get_dwarf_info()
-    out = []
+    out = {}
     for entry in info.EH_CFI_entries():
         if not isinstance(entry, FDE):
             continue
@@ -105,22 +121,22 @@ def by_tables(elf: bytes) -> list[tuple[int, dict[int, Frame]]]:
             saved = {n: rule.arg for n, rule in row.items() if isinstance(n, int) and n != 16}
             assert row["cfa"].reg == 7
             rows[row["pc"] - start] = Frame(row["cfa"].offset, saved)
-        out.append((entry["address_range"], rows))
+        out[start] = start + entry["address_range"], rows
     return out
 
 
 def wrong_frames(elf: bytes, abi: str) -> list[str]:
     """Return where .eh_frame says otherwise than the bytes, at any instruction."""
     code, wrong = read_object(elf), []
-    ordered = sorted(code.functions.items(), key=lambda item: item[1])
     tables = by_tables(elf)
-    if len(tables) != len(ordered):
-        return [f"{len(tables)} descriptions of {len(ordered)} functions"]
-    for (symbol, (start, end)), (length, rows) in zip(ordered, tables, strict=True):
-        if length != end - start:
-            wrong.append(f"{symbol}: {length} bytes of {end - start}")
+    described = {start: end for start, (end, _) in tables.items()}
+    if described != dict(code.functions.values()):
+        return [f"{described} described, not {code.functions}"]
+    for symbol, (start, _) in code.functions.items():
         for ip, frame in by_bytes(code.function(symbol), abi).items():
-            said = rows[max(at for at in rows if at <= ip - start)]
+            begin = max(at for at in tables if at <= ip)
+            rows = tables[begin][1]
+            said = rows[max(at for at in rows if at <= ip - begin)]
             if said != frame:
                 wrong.append(f"{symbol}+{ip - start:#x}: {said}, not {frame}")
     return wrong

@@ -16,6 +16,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from ghashgen.arch.elf import read_elf
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check import evidence, ledger, proofs, recorded, vendoring
 from ghashgen.check.proofs import Proved
 from ghashgen.check.recorded import Recorded, covering
@@ -157,6 +159,25 @@ FAULTS: dict[str, Change] = {
 def test_an_unchanged_record_covers_the_object(tmp_path: Path) -> None:
     record, own = recorded.read(), built(ONE, runnable("sysv"), tmp_path)
     assert covering(record, own) == record.verdicts[ONE]
+
+
+@pytest.mark.parametrize(
+    ("more", "counts"),
+    {
+        "": True,
+        "section .data\n db 1": False,
+        "section .rodata.more\n db 1": False,
+        "section .text\nmore: ret": False,
+    }.items(),
+)
+def test_only_unwind_tables_do_not_count(tmp_path: Path, more: str, counts: bool) -> None:
+    where, tool = replace(runnable("sysv"), unwind=True), find_nasm()
+    (artefact,) = made(look_up(Choice(name=(ONE,))).kernels, where, tool)
+    artefact = replace(artefact, text=f"{artefact.text}{more}\n")
+    (own,) = build_made((artefact,), where, tmp_path)
+    record = recorded.read()
+    assert read_elf(own.obj.read_bytes()).named(".eh_frame")
+    assert covering(record, own) == (record.verdicts[ONE] if counts else None)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

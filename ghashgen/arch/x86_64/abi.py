@@ -34,6 +34,7 @@ WIN64 = Abi(
     stack_params_at=40,
     format="win64",
     attribute="ms_abi",
+    plain_epilogues=True,
 )
 
 ABIS: Mapping[str, Abi] = MappingProxyType({abi.name: abi for abi in (SYSV, WIN64)})

@@ -1,5 +1,6 @@
 """ghashgen generate: emit kernels."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @choice_options
 @target_options
 @format_option
+@click.option("--unwind", is_flag=True, help="Add unwind tables to NASM's files (ELF, COFF).")
 @click.option("--out", type=click.Path(path_type=Path), help="Output folder; - prints one kernel.")
 @click.option(
     "--chosen",
@@ -51,6 +53,7 @@ def COMMAND(
     choice: Choice,
     wanted: Wanted,
     fmt: str,
+    unwind: bool,
     out: Path | None,
     chosen_file: Path | None,
     threads: bool,
@@ -60,12 +63,12 @@ def COMMAND(
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     if chosen_file is not None:
-        where = emission_target(wanted, fmt)
+        where = _unwound(emission_target(wanted, fmt), unwind)
         _chosen(chosen_file, where, out, choice, threads, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
-    where = emission_target(wanted, fmt, arch_of(kernels))
+    where = _unwound(emission_target(wanted, fmt, arch_of(kernels)), unwind)
     if only_check:
         taken = {"--threads": threads, "--force": force, "--out -": str(out) == "-"}
         for option in (option for option, given in taken.items() if given):
@@ -104,6 +107,17 @@ def COMMAND(
         if found.made:
             count += f" ({len(found.made)} of them not in the catalogue)"
         click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {folder}")
+
+
+def _unwound(where: Target, unwind: bool) -> Target:
+    """Return the target, with unwind tables if they are wanted."""
+    wanted = replace(where, unwind=unwind)
+    if unwind and where.syntax.unwinding and wanted.tables is None:
+        raise GhashgenError(
+            f"{where.syntax.title} cannot write unwind tables for {where.fmt.title}",
+            "choose --syntax gas, or leave out --unwind",
+        )
+    return wanted
 
 
 def _chosen(

@@ -99,11 +99,8 @@ _REPROVE = "--reprove"
     help="Write a dispatcher for a single kernel too: it checks the CPU. --recommended and --host "
     "imply it.",
 )
-@click.option(
-    "--exported",
-    is_flag=True,
-    help="Let shared libraries that link the folder export its functions.",
-)
+@click.option("--exported", is_flag=True, help="Let shared libraries export the functions.")
+@click.option("--no-unwind", is_flag=True, help="Leave unwind tables out of NASM's files.")
 @click.option(NO_BUILD_FILES, "no_build_files", is_flag=True, help="Leave out the build files.")
 @click.option(
     "--into",
@@ -150,6 +147,7 @@ def COMMAND(
     listed: bool,
     dispatcher: bool,
     exported: bool,
+    no_unwind: bool,
     no_build_files: bool,
     tried: str,
     source: Path | None,
@@ -208,7 +206,8 @@ def COMMAND(
         _require_formats(formats, wanted, host)
     arch = arch_of(found.kernels)
     where = tuple(
-        replace(emission_target(wanted, fmt, arch), hidden=not exported) for fmt in formats or ("",)
+        replace(emission_target(wanted, fmt, arch), hidden=not exported, unwind=not no_unwind)
+        for fmt in formats or ("",)
     )
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(

@@ -6,6 +6,7 @@ from ghashgen.arch.x86_64.assemblers import NASM
 from ghashgen.arch.x86_64.nops import NOPS
 from ghashgen.arch.x86_64.operands import address, listed, number, sized
 from ghashgen.arch.x86_64.registers import register_name
+from ghashgen.arch.x86_64.unwind_tables import tables
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte ", "m16": "word "}
@@ -40,7 +41,7 @@ def instruction(op: Op, row: Row, names: Names) -> str:
 
 
 def directive(line: Directive, names: Names) -> tuple[str, ...]:
-    """Return the lines of a directive; NASM has no unwind directives that all formats accept."""
+    """Return the lines of a directive; NASM has none for unwinding."""
     symbol = names.fmt.symbol_prefix + names.symbol
     match line.code:
         case "export":
@@ -71,5 +72,6 @@ SYNTAX = Syntax(
     comment=";",
     remark=";",
     assembler=NASM,
+    unwinding=tables,
     tally="extern ghashgen_counts\n    mov r11, [rel ghashgen_counts]\n    inc qword [r11 + {at}]",
 )
