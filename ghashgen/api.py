@@ -20,7 +20,9 @@ from ghashgen.output.artefact import make
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.verify.difference import explain
-from ghashgen.verify.prove import Proof, prove_object
+from ghashgen.verify.prove import prove_object
+from ghashgen.verify.report import report
+from ghashgen.verify.theorems import Proof as Verdict
 from ghashgen.verify.theorems import Theorem
 
 __all__ = [
@@ -147,6 +149,14 @@ def assembly(
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 
+class Proof(Verdict):
+    """What `prove` returns."""
+
+    def report(self) -> str:
+        """Return it in words, one line for each function and theorem."""
+        return report(self)
+
+
 def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: str = "") -> Proof:
     """Prove from its bytes that an ELF object (bytes or path) is this kernel, for every input.
 
@@ -164,4 +174,4 @@ def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: 
     spec = proofs.statement(kernel, target(abi, "elf64", prefix).symbol(kernel.name), abi)
     proof = prove_object(source, spec)
     explain(proof.refutation)
-    return proof
+    return Proof(**vars(proof))

@@ -13,12 +13,12 @@ from ghashgen.check.recorded import Recorded
 from ghashgen.check.verdicts import Verdict
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.selection import catalogue
-from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, sha256
 from ghashgen.run.built import Built, build_made
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
-from ghashgen.verify.theorems import FunctionProof, covered
+from ghashgen.verify.report import covered
+from ghashgen.verify.theorems import FunctionProof
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ class Evidence:
     """SHA-256 of the PROOFS.json that records the proof; "" if it was proved for this folder."""
 
 
+Key = tuple[Point, str]
+"""A kernel and its calling convention."""
+
+
+def _key(built: Built[Point]) -> Key:
+    return built.kernel, built.abi
+
+
 @dataclass(frozen=True)
 class Plan:
     """The objects of a folder's kernels, and which of their proofs are on record."""
@@ -40,7 +48,7 @@ class Plan:
     artefacts: tuple[Artefact, ...]
     built: tuple[Built[Point], ...]
     """Those that the prover can handle."""
-    on_record: Mapping[Point, Verdict]
+    on_record: Mapping[Key, Verdict]
     record: Recorded
     fresh: bool
     """Whether nothing that was proved before counts."""
@@ -48,7 +56,7 @@ class Plan:
     @property
     def unrecorded(self) -> tuple[Built[Point], ...]:
         """Those without a recorded proof."""
-        return tuple(each for each in self.built if each.kernel not in self.on_record)
+        return tuple(each for each in self.built if _key(each) not in self.on_record)
 
 
 def unprovable(kernel: Point) -> str:
@@ -60,17 +68,29 @@ def unprovable(kernel: Point) -> str:
     return ""
 
 
-def plan(artefacts: tuple[Artefact, ...], target: Target, reprove: bool) -> Plan:
-    """Assemble the kernels, made as ELF for this target, and look up the proofs of the objects.
+def plan(artefacts: tuple[Artefact, ...], reprove: bool) -> Plan:
+    """Assemble the kernels, made as ELF in one or more conventions, and look up the proofs.
 
     With `reprove`, no recorded proof and no cached verdict or certificate counts.
     """
     able = [a for a in artefacts if not unprovable(a.kernel)]
-    built = build_made(able, target, cache_folder() / "obj", fresh=reprove) if able else ()
+    targets = {artefact.target.abi.name: artefact.target for artefact in able}
+    built = tuple(
+        each
+        for abi, target in targets.items()
+        for each in build_made(
+            [a for a in able if a.target.abi.name == abi],
+            *(target, cache_folder() / "obj"),
+            fresh=reprove,
+        )
+    )
     record = Recorded({}) if reprove else recorded.read()
-    found = {each.kernel: recorded.covering(record, each) for each in built}
-    on_record = {kernel: verdict for kernel, verdict in found.items() if verdict is not None}
-    return Plan(artefacts, built, on_record, record, reprove)
+    return Plan(artefacts, built, _on_record(record, built), record, reprove)
+
+
+def _on_record(record: Recorded, built: Iterable[Built[Point]]) -> dict[Key, Verdict]:
+    found = {_key(each): recorded.covering(record, each) for each in built}
+    return {key: verdict for key, verdict in found.items() if verdict is not None}
 
 
 def of_objects(planned: Plan, objects: Mapping[str, Path]) -> Plan:
@@ -79,9 +99,7 @@ def of_objects(planned: Plan, objects: Mapping[str, Path]) -> Plan:
     Their code must be that of the artefacts; `prove` refuses others.
     """
     built = tuple(replace(each, obj=objects[each.name]) for each in planned.built)
-    found = {each.kernel: recorded.covering(planned.record, each) for each in built}
-    on_record = {kernel: verdict for kernel, verdict in found.items() if verdict is not None}
-    return replace(planned, built=built, on_record=on_record)
+    return replace(planned, built=built, on_record=_on_record(planned.record, built))
 
 
 def prove(
@@ -98,15 +116,16 @@ def prove(
         if todo
         else None
     )
-    verdicts = dict(zip((b.kernel for b in todo), proved.verdicts if proved else (), strict=True))
-    constants = {each.kernel: _constants(each.obj.read_bytes()) for each in planned.built}
+    verdicts = dict(zip(map(_key, todo), proved.verdicts if proved else (), strict=True))
+    constants = {_key(each): _constants(each.obj.read_bytes()) for each in planned.built}
+    keys = [(artefact.kernel, artefact.target.abi.name) for artefact in planned.artefacts]
     found = tuple(
         replace(
-            _evidence(a, planned.on_record.get(a.kernel) or verdicts.get(a.kernel)),
-            constants=constants.get(a.kernel, ""),
-            record=planned.record.sha256 if a.kernel in planned.on_record else "",
+            _evidence(a, planned.on_record.get(key) or verdicts.get(key)),
+            constants=constants.get(key, ""),
+            record=planned.record.sha256 if key in planned.on_record else "",
         )
-        for a in planned.artefacts
+        for a, key in zip(planned.artefacts, keys, strict=True)
     )
     if not unproved:
         _require_proved(planned.artefacts, found)

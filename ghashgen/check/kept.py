@@ -39,7 +39,7 @@ class Kept:
             GhashgenError: there is no such document.
         """
         found = read(self.path(built), f"run ghashgen prove --name {built.kernel.name}")
-        return {f"{built.symbol}_{name}": certificate for name, certificate in found.items()}
+        return {built.exported[name].symbol: certificate for name, certificate in found.items()}
 
     def keep(self, built: Built[Any], certificates: Mapping[str, object]) -> None:
         """Write a kernel's certificates.
@@ -47,7 +47,8 @@ class Kept:
         Raises:
             GhashgenError: they cannot be written.
         """
-        named = {name.removeprefix(f"{built.symbol}_"): c for name, c in certificates.items()}
+        names = {own.symbol: name for name, own in built.exported.items()}
+        named = {names[symbol]: certificate for symbol, certificate in certificates.items()}
         write_whole(self.path(built), text_of(named))
 
 

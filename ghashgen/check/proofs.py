@@ -25,6 +25,7 @@ from ghashgen.support.parallel import run
 from ghashgen.support.sealed import user_seal
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.report import refutation_data, report
 from ghashgen.verify.search.certified import Certified, Searching, names_of
 from ghashgen.verify.statements.core import Statement
 
@@ -114,11 +115,11 @@ def _prove(how: _Proving, task: _Task) -> Verdict:
         kernel=proof.kernel,
         code_sha256=proof.code_sha256,
         proved=proof.proved,
-        refutation=None if proof.refutation is None else proof.refutation.as_data(),
+        refutation=refutation_data(proof.refutation),
         functions=proof.functions,
         seconds=proof.seconds,
         text_sha256=sha256(read_object(task.obj).code),
-        report=proof.report(),
+        report=report(proof),
     )
     # The worker stores it, so that an interrupt loses only unfinished proofs.
     if not how.check:

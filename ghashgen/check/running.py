@@ -138,7 +138,8 @@ def _trials(found: Stated, few: bool) -> Iterator[Trial]:
         cells = sorted(found.round_keys, key=lambda cell: found.round_keys[cell])
         places = [BLOCK_BYTES * cell for cell in cells]
         size, blocks = found.key_bytes, found.blocks
-        for trials in validator.suites(found, Wanted(size, blocks, places, 0, SAMPLE, few)):
+        wanted = Wanted(size, blocks, places, 0, SAMPLE, few, found.untouched)
+        for trials in validator.suites(found, wanted):
             yield from trials
         return
     asked = Hash(found.op, found.order, found.blocks, found.cells, few)
@@ -162,7 +163,7 @@ def _tried(found: Stated, runner: Runner) -> Ran:
         except GhashgenError as stopped:
             return ran(str(stopped))
     try:
-        chosen = validator.placed(runner, found) if found.key_bytes else NOTHING
+        chosen = validator.placed(runner, found, found.untouched) if found.key_bytes else NOTHING
         return ran(next(iter(runner.check(found, chosen)), ""))
     except GhashgenError as stopped:
         return ran(str(stopped))

@@ -46,6 +46,8 @@ class Stated:
     round_keys: Mapping[int, int]
     """The cells that hold round keys, each with its round."""
     exported: Mapping[str, Exported]
+    untouched: bool = False
+    """Whether `open` leaves its output alone if the tag is wrong."""
 
     def table(self, key: bytes) -> bytes:
         """Return a key's table, as stated."""
@@ -90,6 +92,7 @@ def stated(statement: object, obj: Path) -> Stated:
             )
             for f in statement.functions
         },
+        untouched=isinstance(statement, GcmSpec) and statement.untouched,
     )
 
 

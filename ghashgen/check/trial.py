@@ -185,7 +185,7 @@ def _proofs(
                 "report this",
             )
         made[entry.name] = found[0]
-    planned = evidence.plan(prepared.artefacts, prepared.order.elf, reprove)
+    planned = evidence.plan(prepared.artefacts, reprove)
     planned = evidence.of_objects(planned, made)
     known = evidence.prove(planned, prepared.order.unproved)
     how = {True: "on record for these bytes", False: "proved now, or by a kept verdict"}

@@ -19,7 +19,7 @@ from ghashgen.kernels.families import families
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.selection import catalogue
 from ghashgen.kernels.target import OWN, Target
-from ghashgen.output import vendored
+from ghashgen.output import layouts, vendored
 from ghashgen.output.artefact import Artefact, manifest_entry, sha256
 from ghashgen.output.dispatcher import render_all
 from ghashgen.output.folder import require_writable
@@ -55,7 +55,8 @@ class Order:
     """What to vendor, and for which target."""
 
     kernels: tuple[Point, ...]
-    target: Target
+    targets: tuple[Target, ...]
+    """One for each object format."""
     host: Host
     options: tuple[str, ...]
     """The words of the command with these choices."""
@@ -68,10 +69,20 @@ class Order:
     """Whether to write the host's build files."""
 
     @property
-    def elf(self) -> Target:
-        """The target with ELF as its format, which is what is proved."""
-        arch = self.kernels[0].instruction_set.arch
-        return replace(self.target, fmt=arch.default_format)
+    def target(self) -> Target:
+        """The target of the first format."""
+        return self.targets[0]
+
+    @property
+    def elfs(self) -> tuple[Target, ...]:
+        """The targets with ELF as their format, which is what is proved: one a convention."""
+        fmt = self.kernels[0].instruction_set.arch.default_format
+        return tuple({t.abi.name: replace(t, fmt=fmt) for t in self.targets}.values())
+
+    def place(self, target: Target, file: str) -> str:
+        """Return a kernel's path: several formats have a folder each."""
+        above = f"{target.fmt.name}/" if len(self.targets) > 1 else ""
+        return above + self.host.place(file)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Prepared:
 
     order: Order
     artefacts: tuple[Artefact, ...]
-    """The kernels as ELF, which is what is proved."""
+    """The kernels as ELF, which is what is proved: those of each of `Order.elfs`."""
     entries: tuple[Entry, ...]
     """In the order of the artefacts."""
     files: dict[str, str]
@@ -92,9 +103,11 @@ class Prepared:
         """Names of the kernels that their family's dispatcher never uses."""
         with_one = {e.family for e, file in zip(self.entries, self.callers, strict=True) if file}
         return tuple(
-            entry.name
-            for entry, file in zip(self.entries, self.callers, strict=True)
-            if not file and entry.family in with_one
+            dict.fromkeys(
+                entry.name
+                for entry, file in zip(self.entries, self.callers, strict=True)
+                if not file and entry.family in with_one
+            )
         )
 
 
@@ -121,16 +134,21 @@ def prepare(
     old = vendored.read(into)
     target = order.target
     tool = find_assembler(target.syntax.assembler)
-    artefacts = made(order.kernels, target, tool, on_done)
+    every = {one: made(order.kernels, one, tool, on_done) for one in order.targets}
+    artefacts = tuple(
+        a for elf in order.elfs for a in every.get(elf) or made(order.kernels, elf, tool)
+    )
     entries = tuple(manifest_entry(artefact, tool) for artefact in artefacts)
     ordered = sorted(entries, key=lambda entry: entry.name)
-    number = Counter(entry.family for entry in entries)
+    number = Counter(kernel.family for kernel in order.kernels)
     # With one kernel of a family, a dispatcher has nothing to choose, and only checks the CPU.
     several = [entry for entry in ordered if order.any_cpu or number[entry.family] > 1]
     portable = order.host.portable
     dispatchers = render_all(several, target.library, portable=portable) if several else {}
-    files = {artefact.file: artefact.text for artefact in artefacts}
-    files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
+    files = {target.prefix + HEADER: header(ordered, target.library, vendored.NAME)}
+    files[target.library + layouts.SUFFIX] = layouts.dump(
+        (entry, _paths(order, entry)) for entry in ordered
+    )
     files |= dispatchers
     if order.threads:
         files |= render_threads(ordered, target.library, dispatchers)
@@ -138,20 +156,27 @@ def prepare(
     if target.hidden:
         files = {name: _hidden(text) if name[-2:] == ".h" else text for name, text in files.items()}
     placed = {order.host.place(name): text for name, text in files.items()}
+    kernels = {order.place(t, a.file): a.text for t, found in every.items() for a in found}
+    placed = kernels | placed
     placed |= render_host(
         order.host,
         tuple(placed),
-        target,
+        order.targets,
         order.kernels,
         threads=order.threads,
         build_files=order.build_files,
     )
     spare = named(order.host.build_files, target)
     vendored.require_own(into, old, placed, _stale(old, placed), force, spare)
-    if order.elf != target:
-        artefacts = made(order.kernels, order.elf, tool)
     callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
     return Prepared(order, artefacts, entries, placed, callers)
+
+
+def _paths(order: Order, entry: Entry) -> dict[str, str]:
+    """Return a kernel's paths by object format, in its entry's convention."""
+    return {
+        t.fmt.name: order.place(t, entry.file) for t in order.targets if t.abi.name == entry.abi
+    }
 
 
 _LAST_INCLUDE = "#include <stdint.h>\n"
@@ -231,11 +256,13 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
         {
             "entry": entry,
             "line": families()[entry.family].line(entry.axes),
-            "file": order.host.place(entry.file),
+            "file": ", ".join((paths := _paths(order, entry)).values()),
+            "elf": artefact.target.fmt.name in paths,
+            "symbols": _symbols(entry),
             "caller": caller or (IDLE if entry.name in prepared.idle else ""),
             "evidence": known,
-            "again": _command("prove", artefact.kernel, target),
-            "object": _of_an_object(artefact.kernel, target),
+            "again": _command("prove", artefact.kernel, artefact.target),
+            "object": _of_an_object(artefact.kernel, artefact.target),
         }
         for artefact, entry, caller, known in zip(
             prepared.artefacts, prepared.entries, prepared.callers, evidence, strict=True
@@ -246,20 +273,28 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
         .get_template(f"{vendored.NAME}.j2")
         .render(
             maker=this_maker(),
-            build=order.host.build(sorted(prepared.files.keys() - of_host.keys()), target),
+            build=order.host.build(sorted(prepared.files.keys() - of_host.keys()), order.targets),
+            several=len(order.targets) > 1,
             build_files=order.build_files and order.host.build_files == BUILD_FILES,
             threads=order.threads,
             library=target.library,
             kernels=items,
             proved=any(not known.refused for known in evidence),
             recorded=next((known.record for known in evidence if known.record), ""),
-            elf=target.fmt.elf,
-            format=target.fmt.name,
+            elf=any(each.fmt.elf for each in order.targets),
+            others=[each.fmt.name for each in order.targets if not each.fmt.elf],
             compares=_compares(prepared.entries),
             wipe=any(getattr(kernel, "wipe", False) for kernel in order.kernels),
             sources=sorted(name for name in prepared.files if name.endswith(".c")),
         )
     )
+
+
+def _symbols(entry: Entry) -> str:
+    """Return a kernel's symbols in words."""
+    own = all(symbol == f"{entry.base}_{name}" for name, symbol in entry.symbols.items())
+    listed = ", ".join(entry.symbols if own else entry.symbols.values())
+    return f"{entry.base}_{{ {listed} }}" if own else listed
 
 
 def _compares(entries: Iterable[Entry]) -> list[str]:

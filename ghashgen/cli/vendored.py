@@ -23,8 +23,8 @@ def say_dry_run(
                 "into": str(into),
                 "dry_run": True,
                 "files": fates,
-                "kernels": [artefact.kernel.name for artefact in prepared.artefacts],
-                "to_prove": [built.name for built in planned.unrecorded],
+                "kernels": [kernel.name for kernel in prepared.order.kernels],
+                "to_prove": [*dict.fromkeys(built.name for built in planned.unrecorded)],
             }
         )
         return

@@ -153,14 +153,15 @@ def audit(kernel: Point, symbol: str, code: ObjectCode) -> Audit:
     arch = kernel.instruction_set.arch
     decoder, family = arch.decoder, family_of(kernel)
     functions, result = functions_of(kernel), arch.registers[RegClass.GPR].names[arch.result]
-    bodies = {name: code.function(f"{symbol}_{name}") for name in functions}
+    symbols = {name: function.symbol_in(symbol) for name, function in functions.items()}
+    bodies = {name: code.function(own) for name, own in symbols.items()}
     run = {name: _followed(code, body) for name, body in bodies.items()}
     effects = {name: [decoder.effect(i) for i in body] for name, body in run.items()}
     return Audit(
         name=kernel.name,
         isa=kernel.instruction_set.name,
         blocks=kernel.blocks,
-        group=region(decoder, loop(code, f"{symbol}_{family.loop}") if family.loop else ()),
+        group=region(decoder, loop(code, symbols[family.loop]) if family.loop else ()),
         single=region(decoder, _single(decoder, bodies[family.single]) if family.single else ()),
         functions={name: region(decoder, body) for name, body in bodies.items()},
         code_bytes={name: sum(map(decoder.length, body)) for name, body in bodies.items()},

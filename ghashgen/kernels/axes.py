@@ -46,6 +46,11 @@ class Axis:
             return type(self.default) is int
         return all(type(value) is int for value in self.values())
 
+    @property
+    def flag(self) -> str:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
     def require(self, value: object) -> None:
         """Refuse a value that no kernel can have.
 
@@ -79,7 +84,7 @@ class Axis:
         """Return the option for a value: --isa avx, --no-wipe."""
         if self.is_flag:
             return f"--{self.name}" if value else f"--no-{self.name}"
-        return f"--{self.name} {value}"
+        return f"{self.flag} {value}"
 
 
 def said(values: Mapping[str, Any]) -> str:

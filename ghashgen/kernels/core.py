@@ -123,6 +123,8 @@ class Fixed:
     """A pointer to a fixed number of bytes."""
 
     count: int
+    parts: tuple[tuple[str, int], ...] = ()
+    """What lies there, by name, each with its offset; () if it is one thing."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,8 @@ class Function(Generic[K]):
     """(kernel) → the function whose code it is, entered with this number (`Builder.way`). Its
     parameters are the first ones of that function.
     """
+    symbol: str = ""
+    """Its symbol where a host prescribes it; "" for NAME_function."""
 
     def __post_init__(self) -> None:
         words = {p.name for p in self.params if isinstance(p.size, Word)}
@@ -303,6 +307,10 @@ class Function(Generic[K]):
                 f"{self.name} ends by {', '.join(sorted(ends))}, not by {wanted} alone"
             )
         return program
+
+    def symbol_in(self, base: str) -> str:
+        """Return its symbol in an object whose other symbols begin with `base`."""
+        return self.symbol or f"{base}_{self.name}"
 
     def prototype(self, symbol: str) -> str:
         """Return the C prototype of this function under a symbol."""

@@ -40,6 +40,13 @@ class TableEntry(Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
 
 
+class Parts(Struct, frozen=True):
+    """Memory of a parameter other than the table: its size, and what lies where, in bytes."""
+
+    bytes: int
+    offsets: Mapping[str, int]
+
+
 class Left(Struct, frozen=True):
     """Where a function leaves secrets."""
 
@@ -81,7 +88,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     """
     cpu_features: tuple[str, ...]
     symbols: Mapping[str, str]
+    prototypes: Mapping[str, str] | UnsetType = UNSET
+    """The functions in C. Version 0.3.0 and older do not state this."""
     table: TableEntry
+    parts: Mapping[str, Parts] | UnsetType = UNSET
+    """By parameter; absent if no parameter has parts."""
     stack_bytes: Mapping[str, int]
     spill_slots: Mapping[str, int]
     registers: Mapping[str, tuple[str, ...]]
@@ -152,8 +163,11 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """The beginning of its symbols: the folder's prefix, and its name."""
-        return _bases(self.symbols)[0]
+        """The beginning of its symbols: the folder's prefix, and its name; where a host prescribes
+        them, its name.
+        """
+        bases = _bases(self.symbols)
+        return bases[0] if len(bases) == 1 else self.name
 
     @property
     def prefix(self) -> str:
@@ -233,7 +247,8 @@ def read(folder: Path) -> Manifest | None:
     for i, entry in enumerate(found.kernels):
         if not (folder / entry.file).resolve().is_relative_to(folder.resolve()):
             raise _FILE.refuse(path, f"kernels[{i}].file: {entry.file} lies outside the folder")
-        if len(_bases(entry.symbols)) != 1:
+        # Each may also be a host's.
+        if len(_bases(entry.symbols)) != 1 and _bases(entry.symbols) != [*entry.symbols.values()]:
             raise _FILE.refuse(path, f"kernels[{i}].symbols: not one name, and a function each")
     try:
         checked = [_checked(entry, f"kernels[{i}]") for i, entry in enumerate(found.kernels)]

@@ -13,9 +13,18 @@ from ghashgen.arch.objects import ObjectCode, read_object
 from ghashgen.compiler.frame import Function
 from ghashgen.compiler.pipeline import Compiled, Measure
 from ghashgen.cost.audit import Audit, Region, audit
-from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import family_of
-from ghashgen.kernels.manifest import Counted, Counts, Entry, Left, Object, TableEntry, axes_in
+from ghashgen.kernels.core import Fixed, Point
+from ghashgen.kernels.families import family_of, functions_of
+from ghashgen.kernels.manifest import (
+    Counted,
+    Counts,
+    Entry,
+    Left,
+    Object,
+    Parts,
+    TableEntry,
+    axes_in,
+)
 from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.backend import Hold
 from ghashgen.output.backends import PREPARE
@@ -72,13 +81,14 @@ def finish(
     require_fit((kernel,), target)
     # Only ELF is read here. The bytes do not depend on the container.
     as_elf = replace(target, fmt=kernel.instruction_set.arch.default_format)
+    exported = functions_of(kernel)
 
     def assembled(functions: Mapping[str, Function]) -> bytes:
         text = draft(kernel, as_elf, functions)
         return assemble_text(assembler, kernel.name, text, as_elf.fmt.name)
 
     def lengths(code: ObjectCode, name: str) -> tuple[int, ...]:
-        body = code.function(target.symbol(f"{kernel.name}_{name}"))
+        body = code.function(exported[name].symbol_in(target.symbol(kernel.name)))
         return tuple(map(code.decoder.length, body))
 
     def measure(functions: Mapping[str, Function]) -> dict[str, tuple[int, ...]]:
@@ -113,6 +123,16 @@ def _counted(region: Region) -> Counted:
     return Counted(region.instructions, dict(region.classes), region.memory_operands)
 
 
+def _parts(kernel: Point) -> dict[str, Parts]:
+    """Return the memory of a kernel's parameters that has parts."""
+    params = (param for function in functions_of(kernel).values() for param in function.params)
+    return {
+        param.name: Parts(param.size.count, dict(param.size.parts))
+        for param in params
+        if isinstance(param.size, Fixed) and param.size.parts
+    }
+
+
 def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
     """Return the kernel's entry in MANIFEST.json."""
     kernel, target, counted = artefact.kernel, artefact.target, artefact.audit
@@ -122,6 +142,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
         axes=axes_in(kernel, target.abi.name, target.syntax.name, target.backend),
         cpu_features=tuple(counted.features),
         symbols={item.name: item.symbol for item in artefact.functions},
+        prototypes={item.name: item.prototype for item in artefact.functions},
         table=TableEntry(
             bytes=kernel.layout.size,
             align=align,
@@ -130,6 +151,7 @@ def manifest_entry(artefact: Artefact, assembler: Tool) -> Entry:
             arrays=dict(kernel.layout.arrays),
             cells=kernel.layout.cells,
         ),
+        parts=_parts(kernel) or UNSET,
         stack_bytes=dict(counted.stack_bytes),
         spill_slots={item.name: item.spill_slots for item in artefact.functions},
         registers={name: tuple(used) for name, used in counted.registers.items()},

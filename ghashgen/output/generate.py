@@ -98,12 +98,20 @@ def made(
 
 
 def header(entries: Sequence[manifest.Entry], library: str, record: str = manifest.NAME) -> str:
-    """Return the text of these kernels' header; `record` names the file with more details."""
+    """Return the text of these kernels' header; `record` names the file with more details.
+
+    A kernel in several conventions has an entry in each, and is declared once.
+    """
+    abis: dict[str, str] = {}
+    for entry in entries:
+        abis[entry.name] = f"{abis[entry.name]} or {entry.abi}" if entry.name in abis else entry.abi
+    entries = [*{entry.name: entry for entry in reversed(entries)}.values()][::-1]
     return (
         environment()
         .get_template(f"{HEADER}.j2")
         .render(
             entries=entries,
+            abis=abis,
             notes=_notes(entries),
             cpuid=_cpuid(entries),
             families=families(),

@@ -23,7 +23,7 @@ def values_of(host: Host, target: Target, kernels: Sequence[Point]) -> dict[str,
 def render_host(
     host: Host,
     files: Iterable[str],
-    target: Target,
+    targets: Sequence[Target],
     kernels: Sequence[Point],
     *,
     threads: bool,
@@ -31,16 +31,23 @@ def render_host(
 ) -> dict[str, str]:
     """Return a host's own files, text by path below the folder.
 
-    `files` are the paths of the folder's other files, `threads` says whether the thread pool is
+    `files` are the paths of the folder's other files, those of kernels below a folder for each
+    format if there are several `targets`. `threads` says whether the thread pool is
     among them, `build_files` whether the host's build files are wanted.
     """
+    target = targets[0]
     suffix = f".{target.syntax.suffix}"
     own = sorted(files)
+    assembly = [file for file in own if file.endswith(suffix)]
+    several = len(targets) > 1
+    if several:
+        assembly = sorted({file.partition("/")[2] for file in assembly})
     values = {
         **values_of(host, target, kernels),
         "nasm": suffix == ".asm",
         "format": target.fmt.name,
-        "kernels": [file for file in own if file.endswith(suffix)],
+        "several": several,
+        "kernels": assembly,
         "sources": [file for file in own if file.endswith(".c")],
         "threads": threads,
         "test": host.test.format(library=target.library),

@@ -81,7 +81,7 @@ def _lines(
     """Return a function's lines; with its bytes, as the syntax prints them."""
     syntax, rows = target.syntax, kernel.instruction_set.rows
     base = target.symbol(kernel.name)
-    names = Names(f"{base}_{name}", base, target.fmt, target.hidden)
+    names = Names(functions_of(kernel)[name].symbol_in(base), base, target.fmt, target.hidden)
     encodings = iter(() if code is None else _encodings(names.symbol, function, code))
     lines: list[str] = []
     for line in function.lines:
@@ -168,7 +168,7 @@ def render(
     said = tuple(
         RenderedFunction(
             name=name,
-            symbol=(symbol := target.symbol(f"{kernel.name}_{name}")),
+            symbol=(symbol := exported[name].symbol_in(target.symbol(kernel.name))),
             prototype=exported[name].prototype(symbol),
             purpose=exported[name].purpose(kernel),
             stack_bytes=function.stack_bytes,

@@ -78,7 +78,7 @@ class Built(Generic[K_co]):
         return {
             name: Exported(
                 function,
-                f"{self.symbol}_{name}",
+                function.symbol_in(self.symbol),
                 function.roles,
                 multiple=function.length_multiple(self.kernel),
             )

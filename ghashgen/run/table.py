@@ -86,6 +86,7 @@ class HarnessKernel:
             symbol=symbol or kernel.name,
             key_bits=int(axes.get("key", 0)),
             obj=obj,
+            symbols={n: f.symbol for n, f in functions_of(kernel).items() if f.symbol},
         )
 
     @classmethod

@@ -18,8 +18,9 @@ comes from `ghashgen.algebra.field`, and exact polynomials over GF(2) from
 - rules: states, assertions and the rules by which a certificate is checked.
 - meaning: what each function means, put together of parts.
 - statements: what an object claims, for each family of kernels.
-- checking: checks a function by a certificate; theorems: what is proved, in words.
+- checking: checks a function by a certificate; theorems: what is proved.
 - search: proposes certificates, and runs functions at chosen lengths. Nothing rests on it.
-- difference: explains a refutation in reports; the prover does not import it.
+- report: a proof in words and as data; difference: explains a refutation. The prover imports
+  neither.
 - prove: `prove_object`, the entry point. It knows no family: a statement brings its own.
 """

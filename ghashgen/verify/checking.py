@@ -47,16 +47,7 @@ class Way:
     returns: int
 
 
-@dataclass(frozen=True)
-class Checked:
-    """One function that has been checked."""
-
-    symbol: str
-    operation: str
-    way: Way
-
-
-def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
+def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Way, ...]:
     """Check every function of a statement by its certificates.
 
     Raises:
@@ -74,20 +65,17 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
     return tuple(check_function(image, spec, f, certificates[f.symbol]) for f in spec.functions)
 
 
-def check_function(
-    image: Image, spec: Statement, function: Function, certificate: object
-) -> Checked:
+def check_function(image: Image, spec: Statement, function: Function, certificate: object) -> Way:
     """Check one function by a certificate.
 
     Raises:
         Refutation: it is refused, or the function has no meaning.
     """
     try:
-        way = check_sizes(image, spec, function, certificate)
+        return check_sizes(image, spec, function, certificate)
     except Refutation as error:
         error.symbol = function.symbol
         raise
-    return Checked(function.symbol, function.operation, way)
 
 
 def check_sizes(image: Image, spec: Statement, function: Function, certificate: object) -> Way:

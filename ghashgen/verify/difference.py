@@ -44,6 +44,12 @@ SPOKEN = {
 }
 """What variables are called, by their letter; {} stands for the number."""
 
+INSTEAD = {
+    "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",
+    "movups": "movdqu", "orpd": "por", "orps": "por", "xorpd": "pxor", "xorps": "pxor",
+}  # fmt: skip
+"""Floating-point instructions that compilers use for integers, and equivalents."""
+
 BLOCKS = "CTVD"
 """The letters of blocks, whose names have their place in bytes."""
 
@@ -140,11 +146,22 @@ def _origin(names: Names, lane: Lane, pair: Pair | tuple[str], wanted: Form) -> 
     return best.at if best else None
 
 
+def _remedy(name: str) -> str:
+    """Return what to write for an instruction that is not on the timing list."""
+    plain = name.removeprefix("v")
+    vex = name[: len(name) - len(plain)]
+    other = f": use {vex}{INSTEAD[plain]}" if plain in INSTEAD else ""
+    return other + (", or let a compiler (-mavx)" if other and not vex else "")
+
+
 def explain(refutation: Refutation | None) -> None:
     """Explain where a result differs from its definition, if that is the reason of a refutation.
 
-    Results that do not come from a hash function are not explained.
+    Results that do not come from a hash function are not explained. Where another instruction would
+    do, name it.
     """
+    if refutation is not None and refutation.message.endswith("data-independent timing"):
+        refutation.message += _remedy(refutation.message.split()[0])
     if refutation is None or refutation.difference is None:
         return
     names = getattr(refutation.difference.meaning, "names", None)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ghashgen.verify.checking import Checked, check_function
+from ghashgen.verify.checking import Way, check_function
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.machine.image import Image
 from ghashgen.verify.statements.core import Function, Statement
@@ -89,7 +89,7 @@ def _proved(image: Image, spec: Statement, function: Function, search: Search) -
         Refutation: no certificate is accepted.
     """
     began = time.perf_counter()
-    accepted: list[Checked] = []
+    accepted: list[Way] = []
 
     def check(certificate: object) -> None:
         accepted.append(check_function(image, spec, function, certificate))
@@ -97,6 +97,6 @@ def _proved(image: Image, spec: Statement, function: Function, search: Search) -
     search(image, spec, function, check)
     if not accepted:
         raise unsupported("no certificate is accepted")
-    way, seconds = accepted[0].way, time.perf_counter() - began
+    way, seconds = accepted[0], time.perf_counter() - began
     theorems = theorems_of(spec, function, way.numbers)
     return FunctionProof(function.symbol, function.operation, theorems, way.steps, seconds)

@@ -1,7 +1,6 @@
-"""What is proved: theorems, the proof of a function, and the proof of an object, in words."""
+"""What is proved: theorems, the proof of a function, and the proof of an object."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.statements.core import Function, Statement, one_size
@@ -18,11 +17,6 @@ class Theorem:
     symbol: str
     lengths: str
     method: str
-
-
-def covered(theorem: Theorem) -> str:
-    """Return the lengths or exponents of a theorem in words."""
-    return theorem.lengths if "=" in theorem.lengths else f"lengths {theorem.lengths}"
 
 
 def theorems_of(spec: Statement, function: Function, numbers: str) -> tuple[Theorem, ...]:
@@ -68,33 +62,3 @@ class Proof:
     def theorems(self) -> tuple[Theorem, ...]:
         """All theorems of all functions."""
         return tuple(t for f in self.functions for t in f.theorems)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the proof as JSON data: what, for which symbol and lengths, by which method."""
-        return {
-            "kernel": self.kernel,
-            "code_sha256": self.code_sha256,
-            "proved": self.proved,
-            "refutation": None if self.refutation is None else self.refutation.as_data(),
-            "functions": [asdict(function) for function in self.functions],
-            "unstated": list(self.unstated),
-            "seconds": self.seconds,
-        }
-
-    def report(self) -> str:
-        """Return the proof in words, one line for each function and theorem."""
-        lines = [f"{self.kernel}: {'proved' if self.proved else 'NOT proved'}"]
-        lines.append(f"  code sha256 {self.code_sha256}")
-        for function in self.functions:
-            lines.append(
-                f"  {function.symbol}: {function.instructions} instructions followed, "
-                f"{function.seconds:.2f} s"
-            )
-            lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
-        if self.unstated:
-            lines.append(f"  nothing is stated or proved about {', '.join(self.unstated)}")
-        if self.refutation is not None:
-            lines.append(f"  {self.refutation}")
-            if self.refutation.explanation is not None:
-                lines += [f"    {line}" for line in self.refutation.explanation.lines()]
-        return "\n".join(lines)

@@ -10,7 +10,7 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from ghashgen.algebra.field.bitorder import Order
-from ghashgen.verify.checking import Checked, check_object
+from ghashgen.verify.checking import Way, check_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 from helpers.attack_objects import FOLDER
 from helpers.verify_objects import assembled
@@ -50,7 +50,7 @@ def assertion(at: str, places: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {**every, **fields, **more}
 
 
-def check(lines: str, spec: KernelSpec, **assertions: dict[str, Any]) -> tuple[Checked, ...]:
+def check(lines: str, spec: KernelSpec, **assertions: dict[str, Any]) -> tuple[Way, ...]:
     """Check a function by its certificate.
 
     Raises:

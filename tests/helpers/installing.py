@@ -38,14 +38,17 @@ QUICKEST: Mapping[str, str] = {
 ORDER = ("generate", *(verb for verb in QUICKEST if verb != "generate"))
 
 CUT = f"""
+import sys
 from ghashgen.cli import main as cli
 from ghashgen.kernels import selection
 from ghashgen.kernels.hash import catalogue
-kernels = tuple(kernel for kernel in catalogue.catalogue() if kernel.name == {SMALL!r})
+names = {{"model": ({SMALL!r}, "gcm128_sse_k_clmul1_x8_short")}}.get(sys.argv[1], ({SMALL!r},))
+kernels = tuple(kernel for kernel in selection.catalogue() if kernel.name in names)
 catalogue.catalogue = selection.catalogue = lambda: kernels
 cli.main()
 """
-"""The command line with a catalogue of one kernel, for verbs that take the whole of it."""
+"""The command line with a catalogue of one kernel of each family that a verb takes the whole of;
+of a family without one, kernels would be made."""
 
 WHOLE = ("bench-tool", "model")
 

@@ -10,7 +10,7 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 from helpers.cpus import cpuinfo, features, lacking
 
-CPUINFO = {"SSE3": "pni", "SSE4_2": "sse4_2", "MOVBE": "movbe"}
+CPUINFO = {"SSE3": "pni", "SSE4_2": "sse4_2"}
 """iced's name of a feature that no kernel needs -> the name in /proc/cpuinfo."""
 
 WIDEST = {"zmm": ("avx512f", "avx512vl", "avx512bw", "avx512dq"), "ymm": ("avx",), "xmm": ()}

@@ -78,6 +78,7 @@ def built(request: pytest.FixtureRequest, small: Built, folder: Path) -> Built:
     return one
 
 
+@here
 def test_the_example_of_the_page_opens_all_packets_but_the_changed_one(folder: Path) -> None:
     _, assembled, line = commands()
     built, start = line.split(" && ")
@@ -221,6 +222,7 @@ int main(void)
 """
 
 
+@here
 def test_the_dispatcher_takes_bursts_on_any_cpu(folder: Path, tmp_path: Path) -> None:
     kernels, plain = folder / "folder", GcmKernel(128, "sse", "k", "clmul1", 2)
     generate([plain], target(), kernels)

@@ -71,7 +71,7 @@ def test_it_is_proved_for_the_promise(kernel: Kernel, align: int, nasm: Tool) ->
     proof = prove_object(
         assembled(text(kernel, align, nasm)), statement(kernel, kernel.name, "sysv", align)
     )
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
 
 
 @pytest.mark.parametrize("kernel", SAMPLE[:4], ids=lambda kernel: kernel.name)

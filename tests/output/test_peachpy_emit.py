@@ -84,7 +84,7 @@ def test_emitted_files_are_proved_and_run(
     (built,) = build([kernel], where, tmp_path / "out", tmp_path / "obj")
     assert built.source == f"avx/{kernel.name}.asm"
     proof = prove_object(built.obj, statement(kernel, kernel.name, "sysv"))
-    assert proof.proved, proof.report()
+    assert proof.proved, str(proof.refutation)
     if missing := lacking(built.features):
         pytest.skip(f"proved; not run: this CPU has no {', '.join(missing)}")
     here = native([built], harness_folder)

@@ -32,6 +32,7 @@ FILES = BUILD | {
     "LICENSE",
     "VENDORED",
     "ghashgen.h",
+    "ghashgen.json",
     "ghashgen_dispatch.c",
     "ghashgen_dispatch.h",
     f"{ONE}.asm",
@@ -115,6 +116,7 @@ def test_one_kernel_has_no_dispatcher(tmp_path: Path) -> None:
         "LICENSE",
         "VENDORED",
         "ghashgen.h",
+        "ghashgen.json",
         f"{ONE}.asm",
     }
 
@@ -152,10 +154,10 @@ def test_its_commands_make_and_prove_it_again(into: Path) -> None:
 
 def test_without_kernels_it_makes_what_the_record_says(into: Path) -> None:
     before = contents(into)
-    assert "11 unchanged" in done("--into", into)
+    assert "12 unchanged" in done("--into", into)
     assert contents(into) == before
     (into / f"{ONE}.asm").unlink()
-    assert "1 new, 10 unchanged" in done("--into", into)
+    assert "1 new, 11 unchanged" in done("--into", into)
     assert contents(into) == before
 
 
@@ -172,7 +174,7 @@ def test_an_edited_file_stays(into: Path, name: str) -> None:
     assert "--force" in said
     assert contents(into) == before
     assert states(into) == {f: "edited by hand" if f == name else "unchanged" for f in FILES}
-    assert "1 rewritten, 10 unchanged" in done("--into", into, *CHOICE, "--force")
+    assert "1 rewritten, 11 unchanged" in done("--into", into, *CHOICE, "--force")
     assert set(states(into).values()) == {"unchanged"}
 
 
@@ -194,7 +196,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused_even_with_force(into: Path) 
 
 def test_what_is_no_longer_made_is_removed_and_nothing_else(into: Path) -> None:
     assert "3 removed" in done("--into", into, "--name", TWO)
-    left = {"LICENSE", "VENDORED", "ghashgen.h", f"{TWO}.asm", MINE}
+    left = {"LICENSE", "VENDORED", "ghashgen.h", "ghashgen.json", f"{TWO}.asm", MINE}
     assert contents(into).keys() == BUILD | left
 
 
@@ -400,7 +402,7 @@ def test_the_record_says_where_time_depends_on_a_tag(
 ) -> None:
     """By the functions that a kernel has; nothing is proved for this test."""
     (kernel,) = look_up(Choice(name=(name,))).kernels
-    order = vendoring.Order((kernel,), Target(), hosts()[DEFAULT], ("--name", name))
+    order = vendoring.Order((kernel,), (Target(),), hosts()[DEFAULT], ("--name", name))
     prepared = vendoring.prepare(order, tmp_path, False)
     vendoring.write(prepared, [evidence.Evidence(("planted",))], tmp_path, False)
     text = " ".join((tmp_path / "VENDORED").read_text().replace("#", "").split())
@@ -510,7 +512,7 @@ def test_other_targets(tmp_path: Path) -> None:
     assert "The object was ELF with the same instructions" in text
     assert "ghashgen does not read relocations of win64." in text
     assert "prove-object" not in text
-    assert "8 unchanged" in done("--into", tmp_path)
+    assert "9 unchanged" in done("--into", tmp_path)
 
 
 def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_the_files_of_c(for_c: Path) -> None:
     assert names == {
         *("CMakeLists.txt", "meson.build", "ghashgen.mk", "ghashgen.pc", "LICENSE", "VENDORED"),
         *("ghashgen.h", "ghashgen_gcm_dispatch.c", "ghashgen_gcm_dispatch.h"),
-        *("ghashgen_gcm_portable.c", "ghashgen_test.c", "ghashgen.md"),
+        *("ghashgen.json", "ghashgen_gcm_portable.c", "ghashgen_test.c", "ghashgen.md"),
     }
     page = (for_c / "ghashgen.md").read_text(encoding="utf-8").splitlines()
     assert [line[:2] for line in page[2:]] == ["1.", "2.", "3.", "4.", "5."]
@@ -159,7 +159,7 @@ def test_a_host_is_added_to_a_plain_folder_and_made_again(tmp_path: Path) -> Non
     assert options_in(tmp_path) == ("--name", HASH, "--name", name, "--host", "c")
     assert (tmp_path / "ghashgen_test.c").exists()
     assert (tmp_path / "ghashgen_gcm_dispatch.c").exists()
-    assert "16 unchanged" in vendor("--into", tmp_path).stdout
+    assert "17 unchanged" in vendor("--into", tmp_path).stdout
 
 
 def test_add_keeps_the_dispatcher_of_recommended(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_add_keeps_the_dispatcher_of_recommended(tmp_path: Path) -> None:
     assert (tmp_path / "ghashgen_ctr_dispatch.c").exists()
     assert options_in(tmp_path)[-1] == "--dispatcher"
     # The folder's choice stays when it is made again.
-    assert "13 unchanged" in vendor("--into", tmp_path).stdout
+    assert "14 unchanged" in vendor("--into", tmp_path).stdout
 
 
 def test_other_peoples_files_are_named_and_ours_left_out(tmp_path: Path) -> None:
@@ -224,6 +224,7 @@ def test_nettle_takes_messages_in_pieces_under_its_own_prefix(tmp_path: Path) ->
         *(f"_nettle_{name}.asm", "_nettle_ghashgen.h", "_nettle_ghashgen.mk", "LICENSE"),
         *("_nettle_ghashgen_gcm_dispatch.c", "_nettle_ghashgen_gcm_dispatch.h"),
         *("gcm-aes-ghashgen.c", "nettle-test.c", "nettle.mk", "ghashgen.md"),
+        "_nettle_ghashgen.json",
     }
     assert not into.exists()
 
@@ -299,7 +300,7 @@ def unproved(name: str, folder: Path) -> Path:
     host = hosts()[name]
     names = ("gcm128_sse_winograd_clmul1_x8", "gcm128_avx_winograd_clmul1_x8")
     kernels = look_up(Choice(name=names)).kernels
-    order = vendoring.Order(kernels, target(syntax=host.syntax), host, ())
+    order = vendoring.Order(kernels, (target(syntax=host.syntax),), host, ())
     write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
     return folder
 
@@ -410,6 +411,7 @@ def test_mbed_tls_keeps_its_own_code_for_other_ciphers(tmp_path: Path) -> None:
     vendor("--host", "mbedtls", "--name", name, "--into", into)
     assert {path.name for path in into.iterdir()} == {
         *("mbedtls-gcm.c", "mbedtls.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
+        "ghashgen.json",
         *(f"{name}.asm", "ghashgen.h", "ghashgen_gcm_dispatch.c", "ghashgen_gcm_dispatch.h"),
     }
     glue = (into / "mbedtls-gcm.c").read_text(encoding="utf-8")
@@ -424,6 +426,7 @@ def test_bearssl_takes_ghash_alone(tmp_path: Path) -> None:
     vendor("--host", "bearssl", "--name", HASH, "--into", into)
     assert {path.name for path in into.iterdir()} == {
         *("bearssl-ghash.c", "bearssl.mk", "ghashgen.mk", "ghashgen.md", "LICENSE", "VENDORED"),
+        "ghashgen.json",
         *(f"{HASH}.asm", "ghashgen.h", "ghashgen_dispatch.c", "ghashgen_dispatch.h"),
     }
     said = refused("--host", "bearssl", "--name", "gcm128_avx_winograd_clmul1_x8", "--into", into)

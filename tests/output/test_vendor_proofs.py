@@ -219,9 +219,9 @@ def _plan(into: Path, name: str) -> evidence.Plan:
     from ghashgen.output.hosts.registry import DEFAULT, hosts
 
     kernels = look_up(Choice(name=(name,))).kernels
-    order = vendoring.Order(kernels, Target(), hosts()[DEFAULT], ("--name", name))
+    order = vendoring.Order(kernels, (Target(),), hosts()[DEFAULT], ("--name", name))
     prepared = vendoring.prepare(order, into, False)
-    return evidence.plan(prepared.artefacts, order.elf, False)
+    return evidence.plan(prepared.artefacts, False)
 
 
 @pytest.mark.parametrize("text", [None, "{}", "no JSON"])

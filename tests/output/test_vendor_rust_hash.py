@@ -28,7 +28,7 @@ def crate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, host = tmp_path_factory.mktemp("rust-hash"), hosts()["rust-hash"]
     kernels = look_up(Choice(name=NAMES)).kernels
     where = target(syntax=host.syntax)
-    order = vendoring.Order(kernels, where, host, (), any_cpu=True)
+    order = vendoring.Order(kernels, (where,), host, (), any_cpu=True)
     write(folder, vendoring.prepare(order, folder, False).files, (), "--into")
     return folder
 

@@ -87,10 +87,11 @@ def closure(names: list[str]) -> Iterator[Distribution]:
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with the wheel, and a folder to work in."""
+    """A venv with the wheel, links to packages beside it, and a folder to work in."""
 
     root: Path
     work: Path
+    links: str = ""
 
     @property
     def python(self) -> Path:
@@ -100,7 +101,8 @@ class Environment:
     def env(self) -> dict[str, str]:
         # pip has compiled what it installed.
         bytecode = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": ""}
-        return {"XDG_CACHE_HOME": str(self.root / "cache"), **bytecode}
+        cache = {"XDG_CACHE_HOME": str(self.work.with_name("cache"))}
+        return {"PYTHONPATH": self.links, **cache, **bytecode}
 
     def ghashgen(self, *words: str) -> subprocess.CompletedProcess[str]:
         return run([self.root / "bin" / "ghashgen", *words], self.work, self.env)
@@ -137,35 +139,37 @@ def wheel(source: Path) -> Path:
     return found
 
 
-def environment(root: Path, wheel: Path, packages: list[str]) -> Environment:
-    """Make an environment with the wheel, and links to these packages and what they need."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root], check=True)
-    made = Environment(root, root / "work")
-    made.work.mkdir()
-    pip("--python", made.python, "install", *OFFLINE, wheel)
-    (site,) = (root / "lib").glob("python*/site-packages")
+def link(site: Path, packages: list[str]) -> None:
+    """Link to these packages and what they need."""
     for found in closure(list(packages)):
         for top in {path.parts[0] for path in found.files or () if path.parts[0] != ".."}:
             place = Path(str(found.locate_file(top)))
-            if top != "__pycache__" and place.exists():
+            if top != "__pycache__" and place.exists() and not (site / top).exists():
                 (site / top).symlink_to(place)
-    return made
 
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """What `pip install ghashgen` gives."""
-    needed = [name_of(text) for text in PROJECT["dependencies"]]
-    return environment(tmp_path_factory.mktemp("base") / "env", wheel, needed)
+    folder = tmp_path_factory.mktemp("base")
+    made = Environment(folder / "env", folder / "work")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", made.root], check=True)
+    made.work.mkdir()
+    pip("--python", made.python, "install", *OFFLINE, wheel)
+    (site,) = (made.root / "lib").glob("python*/site-packages")
+    link(site, [name_of(text) for text in PROJECT["dependencies"]])
+    return made
 
 
 @pytest.fixture(scope="module")
-def full(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """What `pip install 'ghashgen[all]'` gives."""
-    texts = [*PROJECT["dependencies"], *(t for e in extras.EXTRAS for t in OPTIONAL[e])]
-    return environment(
-        tmp_path_factory.mktemp("full") / "env", wheel, [name_of(text) for text in texts]
-    )
+def full(base: Environment, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """What `pip install 'ghashgen[all]'` gives: the packages of the extras are beside the base."""
+    folder = tmp_path_factory.mktemp("full")
+    made = Environment(base.root, folder / "work", str(folder / "links"))
+    for each in (made.work, folder / "links"):
+        each.mkdir()
+    link(folder / "links", [name_of(text) for extra in extras.EXTRAS for text in OPTIONAL[extra]])
+    return made
 
 
 def test_extras_are_those_of_the_project() -> None:
@@ -309,7 +313,7 @@ def test_a_base_install_loads_no_extra_to_print_help(base: Environment) -> None:
 def test_a_base_install_says_where_it_writes(base: Environment) -> None:
     lines = [line.strip().partition(":")[0] for line in base.ghashgen("--help").stdout.splitlines()]
     assert str(base.work / "generated") in lines
-    assert str(base.root / "cache" / "ghashgen") in lines
+    assert str(base.work.with_name("cache") / "ghashgen") in lines
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
@@ -330,7 +334,7 @@ def test_a_base_install_runs_every_verb_or_names_its_extra(base: Environment, na
     assert {p.name for p in base.work.iterdir()} == {
         *("kernels", "kernel.o", "generated", "vendored"),
     }
-    kept = {p.name for p in (base.root / "cache" / "ghashgen").iterdir()}
+    kept = {p.name for p in (base.work.with_name("cache") / "ghashgen").iterdir()}
     assert {"obj", "proofs", "bench", "bench.sqlite"} <= kept
 
 

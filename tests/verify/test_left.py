@@ -151,7 +151,7 @@ def test_the_proof_sees_secrets_in_these_places_and_no_others(
     for one in spec.functions:
         function = one.operation
         proof = prove_object(elf, replace(spec, functions=(one,)))
-        assert proof.refutation is None, proof.report()
+        assert proof.refutation is None, str(proof.refutation)
         said = made.audit.left[function]
         assert does[function] <= set(said.registers) <= may[function], function
         assert len(stack[function]) == said.stack_bytes, function

@@ -57,19 +57,6 @@ ACCEPTED = {
         "mul", LOAD, f"{DEEP}{LOAD}\npxor xmm0, xmm4", f"{DEEP}{LOAD}\npxor xmm0, xmm7",
         FUNCTION, "the state is wrong",
     ),
-    "IMUL of a number": (
-        "update", "ADD_PRODUCT [rsi + 48]", "mov r8d, 3\nimul r8, r8, 16\nADD_PRODUCT [rsi + r8]",
-        "mov r8d, 3\nimul r8, r8, 8\nADD_PRODUCT [rsi + r8]", MEMORY, "alignment",
-    ),
-    "IMUL of a length": (
-        "update", FIRST, f"imul rcx, rcx, -1\nneg rcx\n{FIRST}", f"imul rcx, rcx, 2\n{FIRST}",
-        MEMORY, "beyond it",
-    ),
-    "MOVSX of a byte": (
-        "update", "ADD_PRODUCT [rsi + 48]",
-        "mov r8d, 0x70\nmovsx r8, r8b\nADD_PRODUCT [rsi + r8 - 64]",
-        "mov r8d, 0x80\nmovsx r8, r8b\nADD_PRODUCT [rsi + r8 - 80]", MEMORY, "before it",
-    ),
     "SETcc beside a length": (
         "update", FIRST,
         f"mov r8, rcx\ncmp rsi, rsi\nsetne r8b\nmovzx r8d, r8b\nadd rcx, r8\n{FIRST}",

@@ -114,7 +114,7 @@ def test_a_loop_that_prepares_differently_beyond_the_executed_lengths_is_not_pro
         "    movdqu      xmm9, [rdx + 80]\n.next:\n",
     ).refutation
     assert refutation is not None
-    assert refutation.length == 1024
+    assert refutation.numbers["length"] == 1024
 
 
 @pytest.mark.parametrize("length", [160, 176])
@@ -127,4 +127,4 @@ def test_no_length_lies_between_the_executed_ones_and_the_induction(length: int)
     ).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
-    assert refutation.length == length
+    assert refutation.numbers["length"] == length

@@ -422,7 +422,7 @@ def test_random_mutants_are_refused_or_say_less() -> None:
 
 def test_a_place_far_away_is_not_anothers() -> None:
     terms = Terms(lambda kind, power: NotImplemented)
-    region = Region("input", 0, Linear(0, (("length", 1),)), Access.READ, lambda index: 0)
+    region = Region("input", 0, Linear(0, (("length", 1),)), Access.READ, lambda memory, at: 0)
     memory = Memory(terms, Image(X86_64, (), {}), [region])
     memory.facts = Facts({"length": (0, 1 << 60)})
     assert memory.key(Linear(0, (("length", 16),))) == 1 << 80

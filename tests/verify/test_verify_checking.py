@@ -58,8 +58,8 @@ def symbol(operation: str) -> str:
 def test_what_is_found_is_checked_from_its_text(kernel: Kernel, abi: str) -> None:
     data, spec = made(kernel, abi)
     checked = check_object(data, spec, json.loads(found(kernel, abi)))
-    assert [one.symbol for one in checked] == [f.symbol for f in spec.functions]
-    assert all(one.way.steps and one.way.cases and one.way.returns for one in checked)
+    assert len(checked) == len(spec.functions)
+    assert all(one.steps and one.cases and one.returns for one in checked)
 
 
 def test_what_checks_loads_no_search() -> None:

@@ -8,6 +8,7 @@ from helpers.compiled_c import compiled
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.statements.hash import FunctionSpec, KernelSpec
 
@@ -46,6 +47,7 @@ def test_without_avx_it_is_proved_or_the_flag_is_named(cc: str, tmp_path: Path) 
     refutation = refuted(compiled(cc, "-O2 -mssse3", tmp_path, 4), 4, 16)
     if refutation is not None:
         assert refutation.category is Category.TIMING, str(refutation)
+        explain(refutation)
         assert "-mavx" in refutation.message
 
 

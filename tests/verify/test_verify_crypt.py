@@ -33,7 +33,7 @@ def test_it_is_proved_for_every_length(
     kernel: str, operation: str, defined: tuple[str, ...]
 ) -> None:
     proof = proved(source(kernel, *defined), kernel, operation)
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     assert {(t.what, t.lengths, t.method) for t in proof.theorems} == {
         (what, f"0..{GREATEST_TEXT}", f"certificate, {where}")
         for what in THEOREMS
@@ -46,7 +46,7 @@ def test_rounds_of_aes_that_a_loop_carries_are_not_followed(rounds: int) -> None
     """It is right, and an assertion has no words for a block after some rounds."""
     proof = proved(source("stitched", f"AHEAD {rounds}"), "stitched", "decrypt")
     assert proof.refutation is not None
-    assert proof.refutation.category is UNSUPPORTED, proof.report()
+    assert proof.refutation.category is UNSUPPORTED, str(proof.refutation)
 
 
 FUNCTION, MEMORY, UNSUPPORTED = Category.FUNCTION, Category.MEMORY, Category.UNSUPPORTED
@@ -90,7 +90,7 @@ PLANTED = [
      "    WRITE       1, 0\n    vmovdqu     xmm9, [IN]\n    ABSORB\n", 0, FUNCTION, "in place"),
     # Read before it is written, and the group before the one that is due.
     ("encrypt", (), "HASH        4, OUT\n    ROUNDS", "HASH        4, OUT + 64\n    ROUNDS", 0,
-     MEMORY, "which holds nothing"),
+     MEMORY, "which has no initial content"),
     ("encrypt", (), "HASH        4, OUT\n    ROUNDS", "HASH        4, OUT - 16\n    ROUNDS", 0,
      MEMORY, "before it"),
     ("encrypt", ("KEEP",), "    WRITE       4, 0\n    KEEP_GROUP\n%else\n",

@@ -30,7 +30,7 @@ def planted(way: str, bits: int, old: str, new: str) -> Proof:
 @pytest.mark.parametrize(("way", "bits"), WAYS)
 def test_it_is_proved_for_every_key(way: str, bits: int) -> None:
     proof = proved(source(way, bits), bits)
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     shown = {(t.what, t.symbol) for t in proof.theorems}
     assert shown == {(what, "gcm_init") for what in THEOREMS}
     assert {(t.lengths, t.method) for t in proof.theorems} == {("none", "certificate")}

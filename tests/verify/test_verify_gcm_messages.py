@@ -40,7 +40,7 @@ FUNCTION, UNSUPPORTED = Category.FUNCTION, Category.UNSUPPORTED
 @pytest.mark.parametrize(("kernel", "abi"), [(SMALL, "sysv"), *KERNELS], ids=lambda x: str(x)[:60])
 def test_a_message_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
     proof = proved(kernel, text_of(kernel, abi), operation, abi=abi)
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     assert {t.what for t in proof.theorems} == {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
 
 

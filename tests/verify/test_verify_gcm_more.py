@@ -30,7 +30,7 @@ KERNELS = (
 )
 def test_pieces_are_proved_from_every_state(kernel: GcmKernel, abi: str) -> None:
     proof = proved(kernel, text_of(kernel, abi), *PIECES, abi=abi)
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
     for name in PIECES:
         found = [t for t in proof.theorems if t.symbol.endswith(name)]
@@ -212,7 +212,7 @@ def test_a_fault_in_text_is_refused(fault: str, function: str) -> None:
 def test_a_kernel_of_streams_is_proved_whole() -> None:
     elf = assemble_text(find_nasm(), AVX.name, text_of(AVX), "elf64")
     proof = prove_object(elf, statement(AVX, AVX.name, "sysv"))
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     assert [f.operation for f in proof.functions] == list(functions_of(AVX))
 
 

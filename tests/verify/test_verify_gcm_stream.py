@@ -24,7 +24,7 @@ KERNELS = (
 @pytest.mark.parametrize("operation", ["start", "finish", "verify"])
 def test_it_is_proved(kernel: GcmKernel, abi: str, operation: str) -> None:
     proof = proved(kernel, text_of(kernel, abi), operation, abi=abi)
-    assert proof.refutation is None, proof.report()
+    assert proof.refutation is None, str(proof.refutation)
     wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
     assert {theorem.what for theorem in proof.theorems} == wanted
 

@@ -52,9 +52,10 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "section_linkonce": (ELF, "may treat it by its name"),
     "section_merge": (MEMORY, r"of section .rodata.cst16\+0x0 that end 16 beyond it"),
     "section_merge_wide": (MEMORY, r"of section .rodata.cst8\+0x0 that end 8 beyond it"),
-    "section_note": (MEMORY, ".note.constants, which holds no constants"),
+    "section_note": (ELF, "may treat it by its name"),
     "section_pages": (UNSUPPORTED, "rounded beyond its known alignment"),
     "section_retained": (ELF, "flags ALLOC GNU_RETAIN"),
+    "section_split_stack": (ELF, "may treat it by its name"),
     "section_tls": (ELF, "flags WRITE ALLOC TLS"),
     "section_unwind": (MEMORY, ".eh_frame, which holds no constants"),
     "section_writable": (MEMORY, ".data, which holds no constants"),
@@ -89,6 +90,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "return_written": (MEMORY, "store to a return address"),
     # Marks and frames.
     "endbr_missing": (ABI, "does not begin with ENDBR64"),
+    "endbr_other_note": (ELF, "may treat it by its name"),
     "endbr_second": (ABI, "does not begin with ENDBR64"),
     "frame_of_pages": (ABI, "not touched in order"),
     "frame_over_a_page": (ABI, "not touched in order"),
@@ -155,10 +157,11 @@ def driver(folder: Path) -> Path:
     return path
 
 
-def runs(folder: Path, *objects: Path, shared: tuple[Path, ...] = ()) -> bool:
+def runs(folder: Path, *objects: Path, shared: tuple[Path, ...] = (), linker: str = "") -> bool:
     """Link a position-independent program and run it; True if its result is right."""
     out = folder / "program"
     files = [str(path) for path in (driver(folder), *objects, *shared)]
+    files += [f"-fuse-ld={linker}"] if linker else []
     link = ["cc", "-O1", "-pie", "-fPIE", "-w", *files, "-o", str(out), f"-Wl,-rpath,{folder}"]
     subprocess.run(link, check=True, capture_output=True)
     return subprocess.run([str(out)], check=False, timeout=60).returncode == 0
@@ -220,3 +223,17 @@ def test_a_helper_in_a_shared_library_is_another_ones(tmp_path: Path) -> None:
         obj = assemble(source("helper_preemptible"), tmp_path, fault)
         subprocess.run(["cc", "-shared", str(obj), "-o", str(library)], check=True)
         assert runs(tmp_path, first, shared=(library,)) is not fault
+
+
+def test_gold_rewrites_how_a_function_of_a_split_stack_begins(tmp_path: Path) -> None:
+    can_run()
+    if shutil.which("ld.gold") is None:
+        pytest.skip("gold is missing")
+    other = tmp_path / "other.s"
+    text = ".globl other\n.type other, @function\nother: ret\n"
+    other.write_text(f'{text}.section .note.GNU-stack, "", @progbits\n')
+    beside = assemble(other, tmp_path, False)
+    for fault in (False, True):
+        obj = assemble(source("section_split_stack"), tmp_path, fault)
+        assert runs(tmp_path, obj, beside)
+        assert runs(tmp_path, obj, beside, linker="gold") is not fault

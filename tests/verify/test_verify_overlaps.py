@@ -81,7 +81,7 @@ def test_a_function_that_writes_where_its_certificate_names_a_place_twice() -> N
 def memory(low: int, high: int) -> Memory:
     """Return a memory with 0xAB written at 16·t, t being within a range."""
     terms = Terms(lambda name, number: pytest.fail("no table"))
-    region = Region("buffer", 0, 256, Access.UPDATE, lambda index: 0, 64)
+    region = Region("buffer", 0, 256, Access.UPDATE, lambda memory, at: 0, 64)
     m = Memory(terms, Image(X86_64, (), {}), [region])
     m.facts = Facts({"t": (low, high)})
     m.put("buffer", m.key(parse("16*t")), 0xAB, 16)

@@ -11,6 +11,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+from ghashgen.verify.report import proof_data, report
 from ghashgen.verify.search.telling import wrong_at
 from ghashgen.verify.statements.hash import KernelSpec
 
@@ -131,7 +132,7 @@ def test_a_wrong_power_is_told_in_words() -> None:
     wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
     refutation = prove_object(wrong, only(spec("foreign"), "update")).refutation
     assert refutation is not None
-    assert refutation.length == 64
+    assert refutation.numbers["length"] == 64
     assert refutation.message == "the state is wrong"
     explain(refutation)
     assert refutation.message.startswith("the state is wrong: block 2 times H^2 should not occur")
@@ -232,7 +233,7 @@ def test_what_is_wrong_at_some_lengths_is_found_with_a_length(
     refutation = prove_object(assembled(text), spec(kernel)).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
-    assert refutation.length == length
+    assert refutation.numbers["length"] == length
 
 
 def test_at_chosen_lengths_nothing_is_wrong() -> None:
@@ -268,8 +269,8 @@ def test_what_is_not_stated_is_named() -> None:
     proof = prove_object(original("foreign"), only(spec("foreign"), "mul"))
     assert proof.proved
     assert proof.unstated == ("foreign_ghash", "foreign_init")
-    assert "nothing is stated or proved about foreign_ghash, foreign_init" in proof.report()
-    assert proof.as_data()["unstated"] == ["foreign_ghash", "foreign_init"]
+    assert "nothing is stated or proved about foreign_ghash, foreign_init" in report(proof)
+    assert proof_data(proof)["unstated"] == ["foreign_ghash", "foreign_init"]
     assert prove_object(original("natural"), spec("natural")).unstated == ()
 
 
@@ -286,7 +287,7 @@ def test_a_missing_symbol_is_named() -> None:
 def test_a_proof_speaks_in_words_and_in_data() -> None:
     good = prove_object(original("natural"), spec("natural"))
     assert "natural_mul: 15 instructions followed" in good.report()
-    assert good.as_data()["functions"][0]["theorems"][0]["what"] == "function"
+    assert proof_data(good)["functions"][0]["theorems"][0]["what"] == "function"
     wrong = edited("foreign", "ADD_PRODUCT [rsi + 32]", "ADD_PRODUCT [rsi + 16]")
     bad = prove_object(wrong, only(spec("foreign"), "update"))
     # Nobody need explain it: it is refused all the same, and may go to another process.
@@ -295,7 +296,7 @@ def test_a_proof_speaks_in_words_and_in_data() -> None:
     assert "NOT proved" in bad.report()
     assert "monomial that is missing: B3." in bad.report()
     assert pickle.loads(pickle.dumps(bad)).report() == bad.report()
-    data = bad.as_data()["refutation"]
+    data = proof_data(bad)["refutation"]
     assert data["category"] == "function"
     assert data["length"] == 64
 

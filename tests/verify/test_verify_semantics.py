@@ -87,7 +87,7 @@ def run_native(todo: list[tuple[Instruction, bytes, cases.State]], folder: Path)
     return wrong
 
 
-FORMS = {"zmm": 700, "ymm": 400, "xmm": 250}
+FORMS = {"zmm": 500, "ymm": 300, "xmm": 180}
 """More forms than so many are run natively on a CPU with these registers."""
 
 
@@ -114,7 +114,7 @@ def test_rows_match_this_cpu_for_every_immediate(tmp_path: Path) -> None:
         for imm in range(256):
             data = cases.encode(cases.instance(code, random.Random(code), imm))
             todo.append((Decoder(64, data, ip=0x1000).decode(), data, state))
-    assert len(seen) > (40 if vectors() == "zmm" else 20)
+    assert len(seen) > (25 if vectors() == "zmm" else 15)
     assert run_native(todo, tmp_path) == []
 
 
@@ -282,13 +282,13 @@ def test_symbolic_results_agree_with_concrete_ones() -> None:
                         continue  # a control, a count or a carry that is a variable
                     assert got == cases.number_of(concrete, number), str(instruction)
                     checked.add(code)
-    assert len(checked) > 350
+    assert len(checked) > 250
 
 
 def test_the_rows_are_these_forms_and_no_others() -> None:
     """A pattern of names must not take in a form that nobody meant, as of another mode or unit."""
     names = [code_name(code) for code in rows()]
-    assert len(names) == 1017
+    assert len(names) == 753
     odd = re.compile("MVEX|KNC|_MMM?(32|64)?(_|$)|_KR_K1|REL8_(16|32)|REL(16|32_32)|SREG|_[CDT]R_")
     assert not [name for name in names if odd.search(name)]
     assert all(OpCodeInfo(code).mode64 for code in rows())

@@ -28,7 +28,7 @@ fits = Facts().fits
 
 
 def mask_bits(instruction: Instruction) -> int:
-    """Return the width of a mask instruction, by its last letter (KSHIFTLB, KMOVW, …)."""
+    """Return the width of a mask instruction, by its last letter (KXORB, KMOVW, …)."""
     name = code_name(instruction.code).removeprefix("VEX_").split("_")[0]
     return {"B": 8, "W": 16, "D": 32, "Q": 64}[name[-1]]
 

@@ -139,7 +139,7 @@ def machine(
 ) -> Machine:
     """Return a machine with these registers, and flags from a comparison of two numbers."""
     terms = Terms(lambda kind, power: NotImplemented)
-    region = Region("buffer", 0, 64, Access.UPDATE, lambda index: 0, 64)
+    region = Region("buffer", 0, 64, Access.UPDATE, lambda memory, at: 0, 64)
     memory = Memory(terms, Image(X86_64, (), {}), [region])
     memory.facts = facts
     registers = [gpr.get(k, 0) for k in range(16)]

@@ -17,7 +17,7 @@ FIRST: dict[int, Any] = {8: Register.AL, 16: Register.AX, 32: Register.EAX, 64: 
 
 TWO = ("ADD", "SUB", "CMP", "AND", "OR", "XOR", "TEST")
 ONE = ("INC", "DEC", "NEG", "NOT")
-SHIFTS = ("SHL", "SHR", "SAR", "ROL", "ROR")
+SHIFTS = ("SHL", "SHR", "ROL")
 
 
 def forms() -> Iterator[int]:
@@ -31,18 +31,13 @@ def forms() -> Iterator[int]:
         names += [f"MOV_RM{bits}_R{bits}"]
         if bits >= 32:
             names += [f"LEA_R{bits}_M", f"BSWAP_R{bits}", f"VEX_BZHI_R{bits}_RM{bits}_R{bits}"]
-            names += [f"VEX_{name}X_R{bits}_RM{bits}_R{bits}" for name in ("SHL", "SHR")]
-            names += [f"MOV{way}X_R{bits}_RM{small}" for way in "ZS" for small in (8, 16)]
+            names += [f"MOVZX_R{bits}_RM{small}" for small in (8, 16)]
             letter = "DQ"[bits // 64]
             names += [f"VEX_VMOV{letter}_XMM_RM{bits}", f"VEX_VPINSR{letter}_XMM_XMM_RM{bits}_IMM8"]
         else:
-            names += ["MOVZX_R16_RM8", "MOVSX_R16_RM8"] if bits == 16 else []
-        if bits > 8:
-            names += [f"IMUL_R{bits}_RM{bits}", f"IMUL_R{bits}_RM{bits}_IMM8"]
-            names += [f"IMUL_R{bits}_RM{bits}_IMM{min(bits, 32)}"]
+            names += ["MOVZX_R16_RM8"] if bits == 16 else []
         for name in names:
             yield getattr(Code, name)
-    yield Code.MOVSXD_R64_RM32
 
 
 def width(code: int) -> int:
@@ -80,14 +75,8 @@ def instruction(code: Any, rng: random.Random) -> Instruction:
         i.memory_base, i.memory_index = Register.RAX, Register.RDX
         i.memory_index_scale = rng.choice((1, 2, 4, 8))
         i.memory_displacement, i.memory_displ_size = rng.choice((0, 16, M64 - 15)), 1
-    elif name.startswith("IMUL"):
-        i.set_op_register(1, FIRST[bits] + RDX)
-        if "IMM" in name:
-            _immediate(i, bits, name.endswith("IMM8"), rng, 2)
-    elif name.startswith(("MOVZX", "MOVSX_")):
+    elif name.startswith("MOVZX"):
         i.set_op_register(1, FIRST[8 if name.endswith("8") else 16] + RDX)
-    elif name.startswith("MOVSXD"):
-        i.set_op_register(1, Register.EDX)
     elif name.endswith("CL"):
         i.set_op_register(1, Register.CL)
     elif name.endswith("IMM8") and name.split("_")[0] in SHIFTS:
@@ -108,7 +97,7 @@ def instruction(code: Any, rng: random.Random) -> Instruction:
     return decoded
 
 
-def _immediate(i: Instruction, bits: int, short: bool, rng: random.Random, at: int = 1) -> None:
+def _immediate(i: Instruction, bits: int, short: bool, rng: random.Random) -> None:
     masks = (15, 16, 63, 64, -16, -64, -1)
     value = rng.choice(masks) if rng.randrange(2) else edge(rng, 8 if short else min(bits, 32))
     top = 1 << (7 if short else min(bits, 32) - 1)
@@ -123,7 +112,7 @@ def _immediate(i: Instruction, bits: int, short: bool, rng: random.Random, at: i
         (64, True): (OpKind.IMMEDIATE8TO64, "immediate8to64"),
     }
     kind, field = kinds[bits, short]
-    i.set_op_kind(at, kind)
+    i.set_op_kind(1, kind)
     signed_field = "to" in field
     setattr(i, field, value if signed_field else value & 2 * top - 1)
 

@@ -171,8 +171,6 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
                 i.set_op_register(at, _iced(first + number))
             else:
                 i.set_op_register(at, _iced(general(rng, first)))
-    if use_memory and info.can_broadcast and rng.randrange(2):
-        i.is_broadcast = True
     if evex and info.can_use_op_mask_register and rng.randrange(3):
         i.op_mask = _iced(Register.K0 + rng.randrange(1, 8))
         to_memory = i.op_kind(0) == OpKind.MEMORY
@@ -233,8 +231,8 @@ def instances(code: int, seed: int, count: int) -> Iterator[tuple[Instruction, b
 def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = None) -> Machine:
     """Return a machine in this state; `symbolic` names vector registers that hold variables."""
 
-    def cell(index: int) -> int:
-        return int.from_bytes(state.memory[16 * index : 16 * index + 16], "little")
+    def cell(memory: Memory, at: int) -> int:
+        return int.from_bytes(state.memory[at : at + 16], "little")
 
     region = Region(BUFFER, 0, BUFFER_BYTES, Access.UPDATE, cell, 64)
     memory = Memory(terms, Image(X86_64, (), {}), [region])

@@ -20,10 +20,11 @@ from ghashgen.check.attack import row_child
 from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
-from ghashgen.verify.core.term import MASK128, NotPolynomialError, Term, secret
+from ghashgen.verify.core.term import MASK128, Lane, NotPolynomialError, Term, secret
 from ghashgen.verify.core.values import M64, Pointer
 from ghashgen.verify.machine.flags import Flags, Open, Why
 from ghashgen.verify.machine.machine import Machine
+from ghashgen.verify.machine.memory import Memory
 from ghashgen.verify.x86_64.machine import LANES
 from ghashgen.verify.x86_64.rows.table import step_of
 
@@ -120,8 +121,12 @@ def row_result(case: Case) -> Machine:
             for j in range(LANES)
         )
     region = m.memory.regions[cases.BUFFER]
-    known = region.cell
-    region.cell = lambda index: terms.variable(f"m{index}") if index in case.cells else known(index)
+    known = region.content
+
+    def content(memory: Memory, at: int) -> Lane | None:
+        return terms.variable(f"m{at // 16}") if at // 16 in case.cells else known(memory, at)
+
+    region.content = content
     if case.flags:
         one = Open(Why.UNDEFINED, True)
         m.flags = Flags(one, one, one, one, one)

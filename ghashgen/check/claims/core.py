@@ -134,6 +134,6 @@ def functions_emitted(kind: type[F], kernel: Point, symbol: str) -> tuple[F, ...
                 f"{kernel.name}_{function.name} has no statement that the prover knows",
                 f"the prover knows {', '.join(kind.operations)}",
             )
-        names = (function.statement, f"{symbol}_{function.name}", function.roles)
+        names = (function.statement, function.symbol_in(symbol), function.roles)
         out.append(kind(*names, length_multiple=function.length_multiple(kernel)))
     return tuple(out)

@@ -13,6 +13,7 @@ class GcmFile(StatedFile, frozen=True, forbid_unknown_fields=True, kw_only=True)
     key_bits: int
     order: str
     cells: tuple[str, ...]
+    untouched: bool = False
 
 
 def stated(file: GcmFile) -> GcmSpec:
@@ -22,7 +23,9 @@ def stated(file: GcmFile) -> GcmSpec:
         GhashgenError: it is invalid.
     """
     common = of_file(GcmFunction, file, tuple(map(parse_cell, file.cells)))
-    return GcmSpec(key_bits=file.key_bits, order=order_of(file.order), **common)
+    return GcmSpec(
+        key_bits=file.key_bits, order=order_of(file.order), untouched=file.untouched, **common
+    )
 
 
 def emitted(built: Emitted) -> GcmSpec:
@@ -32,7 +35,8 @@ def emitted(built: Emitted) -> GcmSpec:
         GhashgenError: the prover has no statement for a function that it exports.
     """
     kernel, common = built.kernel, of_kernel(GcmFunction, built, parse_cell)
-    return GcmSpec(key_bits=kernel.key, order=Order(kernel.order), **common)
+    order = Order(kernel.order)
+    return GcmSpec(key_bits=kernel.key, order=order, untouched=kernel.keeps_output, **common)
 
 
 CLAIMS = Claims("gcm", GcmSpec, GcmFile, stated, emitted)

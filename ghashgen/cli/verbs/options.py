@@ -96,7 +96,7 @@ def _axis_option(axis: Axis) -> Callable[[F], F]:
     if axis.is_flag:
         return click.option(f"--{axis.name}/--no-{axis.name}", default=None, help=axis.help)
     return click.option(
-        f"--{axis.name}",
+        axis.flag,
         multiple=True,
         type=int if axis.is_number else str,
         help=axis.help,
@@ -218,15 +218,18 @@ def target_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
+def formats_known() -> tuple[str, ...]:
+    """Return the object formats of every architecture, each once."""
+    return tuple({name: 0 for arch in arches().values() for name in arch.formats})
+
+
 format_option = click.option(
     "--format",
     "fmt",
     default="",
     help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
     "win64.",
-    shell_complete=one_of(
-        lambda: tuple({name: 0 for arch in arches().values() for name in arch.formats})
-    ),
+    shell_complete=one_of(formats_known),
 )
 
 threads_option = click.option(

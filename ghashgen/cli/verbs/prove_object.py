@@ -32,6 +32,7 @@ from ghashgen.support.wording import counted
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.difference import explain
 from ghashgen.verify.prove import prove_object
+from ghashgen.verify.report import proof_data, report
 from ghashgen.verify.search.certified import Certified, names_of, text_of
 from ghashgen.verify.statements.core import Statement
 from ghashgen.verify.statements.hash import KernelSpec
@@ -137,7 +138,7 @@ def COMMAND(
         write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)
     if not as_json:
-        click.echo(proof.report())
+        click.echo(report(proof))
     wanted = proof.refutation is None if run_it is None else run_it
     ran = Ran(not_run="--no-run was given" if run_it is False else "it is not proved")
     found = None
@@ -149,7 +150,7 @@ def COMMAND(
         found = _at_random_points(obj, claimed, groups, quiet=as_json)
     if as_json:
         points = found and asdict(found)
-        print_json({**proof.as_data(), "run": asdict(ran), "random_points": points})
+        print_json({**proof_data(proof), "run": asdict(ran), "random_points": points})
     wrong = ran.wrong or (found.failures[0] if found is not None and not found.ok else "")
     if wrong:
         proved = "proved, and " if proof.refutation is None else ""

@@ -19,7 +19,7 @@ from ghashgen.cli.verbs.options import (
     choice_options_of,
     chosen_kernels,
     emission_target,
-    format_option,
+    formats_known,
     json_option,
     one_of,
     print_json,
@@ -34,6 +34,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.selection import Choice, Selection, catalogue
 from ghashgen.kernels.target import arch_of
 from ghashgen.output import vendored
+from ghashgen.output.hosts.core import BUILD_FILES, Host
 from ghashgen.output.hosts.registry import hosts
 from ghashgen.output.vendored import NO_BUILD_FILES
 from ghashgen.support.errors import GhashgenError
@@ -65,7 +66,14 @@ _REPROVE = "--reprove"
 @click.command("vendor")
 @choice_options
 @target_options
-@format_option
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
+    "win64. Several: a folder of kernels for each, in its platform's calling convention.",
+    shell_complete=one_of(formats_known),
+)
 @threads_option
 @click.option(
     "--recommended",
@@ -134,7 +142,7 @@ _REPROVE = "--reprove"
 def COMMAND(
     choice: Choice,
     wanted: Wanted,
-    fmt: str,
+    formats: tuple[str, ...],
     threads: bool,
     recommended: bool,
     use_name: str,
@@ -196,8 +204,12 @@ def COMMAND(
         table_align=wanted.table_align or host.table_align,
         syntax=wanted.syntax or host.syntax,
     )
-    where = emission_target(wanted, fmt, arch_of(found.kernels))
-    where = replace(where, hidden=not exported)
+    if len(formats) > 1:
+        _require_formats(formats, wanted, host)
+    arch = arch_of(found.kernels)
+    where = tuple(
+        replace(emission_target(wanted, fmt, arch), hidden=not exported) for fmt in formats or ("",)
+    )
     any_cpu = recommended or dispatcher or host.wanted is not None
     order = vendoring.Order(
         *(found.kernels, where, host, words, threads, unproved, any_cpu, not no_build_files)
@@ -208,9 +220,9 @@ def COMMAND(
         )
         return
     assert into is not None
-    with progress("generate", len(found.kernels)) as advance:
+    with progress("generate", len(found.kernels) * len(where)) as advance:
         prepared = vendoring.prepare(order, into, force, advance)
-    planned = evidence.plan(prepared.artefacts, order.elf, reprove)
+    planned = evidence.plan(prepared.artefacts, reprove)
     say_plan(planned)
     if dry_run:
         say_dry_run(prepared, planned, into, as_json)
@@ -225,8 +237,9 @@ def COMMAND(
     for name in prepared.idle:
         click.echo(f"{name}: called by {vendoring.IDLE}", err=True)
     names = [kernel.name for kernel in found.kernels]
-    unknown = [name for name, each in zip(names, known, strict=True) if each.refused]
-    recorded = [kernel.name for kernel in planned.on_record]
+    taken = zip(prepared.artefacts, known, strict=True)
+    unknown = [*dict.fromkeys(a.kernel.name for a, each in taken if each.refused)]
+    recorded = [*dict.fromkeys(kernel.name for kernel, _ in planned.on_record)]
     if as_json:
         print_json(
             {
@@ -243,6 +256,21 @@ def COMMAND(
     click.echo(f"{kernels} in {into}: {sum_of(list(fates.values()))}; VENDORED says how to build")
     if gone := [name for name, fate in fates.items() if fate == vendoring.REMOVED]:
         click.echo(f"removed: {', '.join(gone)}")
+
+
+def _require_formats(formats: Sequence[str], wanted: Wanted, host: Host) -> None:
+    """Refuse several formats where they have no meaning."""
+    if len({*formats}) < len(formats):
+        raise GhashgenError("--format names one format twice", "name each once")
+    if wanted.abi:
+        raise GhashgenError(
+            "with several formats, each has its platform's calling convention",
+            "leave out --abi",
+        )
+    if host.build_files is not BUILD_FILES:
+        raise GhashgenError(
+            f"the build files of host {host.name} are for one format", "name one --format"
+        )
 
 
 def _require_trial(add: bool, dry_run: bool, force: bool, host_name: str) -> None:

@@ -45,6 +45,16 @@ SHORT = Axis(
     False,
 )
 
+ON_FAILURE = Axis(
+    "on_failure",
+    "What open leaves in out after a wrong tag: zero, or what was there (untouched): in place, the "
+    "ciphertext.",
+    lambda: ("zero", "untouched"),
+    "zero",
+    always_told=False,
+)
+"""An untouched output is not written before the tag is verified, so the text is read twice."""
+
 MANY = Axis(
     "many",
     "Also export seal_many and open_many: many messages in one call. Not proved yet.",
@@ -68,6 +78,7 @@ each from its own counter block and state 0; these three functions make the whol
 
 AXES = (
     *(KEY, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, ROUND_KEYS, STITCH),
-    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, SCHEDULE, WIPE),
+    *(MESSAGES, SHORT, COMPACT, STREAMS, SEGMENTS, MANY, ON_FAILURE),
+    *(SCHEDULE, WIPE),
 )
 """All axes, in the order in which they are named, asked for and refused."""

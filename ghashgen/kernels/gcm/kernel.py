@@ -91,6 +91,7 @@ class GcmKernel:
     segments: bool = axes.SEGMENTS.default
     many: bool = axes.MANY.default
     compact: bool = axes.COMPACT.default
+    on_failure: str = axes.ON_FAILURE.default
 
     def __post_init__(self) -> None:
         for axis in axes.AXES:
@@ -119,7 +120,7 @@ class GcmKernel:
     def name(self) -> str:
         """The GHASH part's name with AES-GCM's own axes."""
         text = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.COMPACT)
-        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY)
+        own = (*text, axes.STREAMS, axes.SEGMENTS, axes.MANY, axes.ON_FAILURE)
         hashing = self.hash.name.partition("_")[2]
         size = "" if self.compact else self.key
         return "_".join(filter(None, (f"gcm{size}", hashing, name_of(own, self))))
@@ -168,6 +169,11 @@ class GcmKernel:
     def key_lanes(self) -> int:
         """How many times the context holds each round key: loops read it for a whole register."""
         return self.lane_count if self.compact else 1
+
+    @property
+    def keeps_output(self) -> bool:
+        """Whether open leaves its output alone if the tag is wrong."""
+        return self.on_failure == "untouched"
 
     @property
     def held_keys(self) -> int:
@@ -254,6 +260,11 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         and (kernel.order != "reflected" or kernel.hash.multiplier.key_term is not None),
         "many needs order reflected, and products without key terms",
         "choose order reflected and multiply k, or no many",
+    )
+    yield (
+        kernel.keeps_output and (kernel.compact or kernel.many or not kernel.messages),
+        "an untouched output takes an open of its own, which compact, many and no messages lack",
+        "leave them out, or choose on-failure zero",
     )
     most = isa.vector_registers // 2
     yield (

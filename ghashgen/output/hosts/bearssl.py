@@ -30,7 +30,7 @@ HOST = replace(
     plain.HOST,
     name="bearssl",
     title="BearSSL 0.6: br_ghash_pclmul by our kernels",
-    build=lambda files, target: ("make -C .. lib",),
+    build=lambda files, targets: ("make -C .. lib",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "bearssl.mk": "hosts/bearssl/build.mk.j2"}
     ),

@@ -61,7 +61,7 @@ class Host:
     title: str
     place: Callable[[str], str]
     """Maps a file's path in the folder of `ghashgen generate` to its path in the host's folder."""
-    build: Callable[[Sequence[str], Target], tuple[str, ...]]
+    build: Callable[[Sequence[str], Sequence[Target]], tuple[str, ...]]
     """Returns the command lines that build the objects, given the files' paths below the folder."""
     build_files: Mapping[str, str] = field(default_factory=lambda: BUILD_FILES)
     """Templates of the build files, by path below the host's folder. In a path, {library} stands

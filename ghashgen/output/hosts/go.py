@@ -47,7 +47,7 @@ HOST = replace(
     plain.HOST,
     name="go",
     title="Go: a package of AES-GCM, by cgo",
-    build=lambda files, target: ("go build",),
+    build=lambda files, targets: ("go build",),
     build_files=MappingProxyType({"go.mod": "hosts/go/go.mod.j2"}),
     files={
         "{library}.go": "hosts/go/gcm.go.j2",

@@ -39,7 +39,7 @@ HOST = replace(
     plain.HOST,
     name="mbedtls",
     title="Mbed TLS 2.28: mbedtls_gcm_ functions for AES by our kernels",
-    build=lambda files, target: ("make -C .. lib",),
+    build=lambda files, targets: ("make -C .. lib",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "mbedtls.mk": "hosts/mbedtls/build.mk.j2"}
     ),

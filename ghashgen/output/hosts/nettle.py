@@ -39,7 +39,7 @@ HOST = replace(
     plain.HOST,
     name="nettle",
     title="GNU nettle 3.8: gcm_aes128 and gcm_aes256 by our kernels",
-    build=lambda files, target: ("make -C ..",),
+    build=lambda files, targets: ("make -C ..",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "nettle.mk": "hosts/nettle/build.mk.j2"}
     ),

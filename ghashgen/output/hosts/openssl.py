@@ -35,7 +35,7 @@ HOST = replace(
     plain.HOST,
     name="openssl",
     title="OpenSSL 3: a provider of AES-128-GCM and AES-256-GCM",
-    build=lambda files, target: ("make -f provider.mk",),
+    build=lambda files, targets: ("make -f provider.mk",),
     build_files=MappingProxyType(
         {_FRAGMENT: BUILD_FILES[_FRAGMENT], "provider.mk": "hosts/openssl/build.mk.j2"}
     ),

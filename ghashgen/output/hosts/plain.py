@@ -11,12 +11,13 @@ def _place(file: str) -> str:
     return PurePosixPath(file).name
 
 
-def _build(files: Sequence[str], target: Target) -> tuple[str, ...]:
+def _build(files: Sequence[str], targets: Sequence[Target]) -> tuple[str, ...]:
     lines = []
     for file in files:
         path = PurePosixPath(file)
         if path.suffix == ".asm":
-            lines.append(f"nasm -f {target.fmt.name} {file}")
+            fmt = path.parts[0] if len(targets) > 1 else targets[0].fmt.name
+            lines.append(f"nasm -f {fmt} {file}")
         elif path.suffix == ".S":
             lines.append(f"cc -c {file}")
         elif path.suffix == ".c":

@@ -80,7 +80,7 @@ HOST = replace(
     name="rust",
     title="Rust: a crate of AES-GCM behind the traits of aead 0.5",
     place=_place,
-    build=lambda files, target: ("cargo build --release",),
+    build=lambda files, targets: ("cargo build --release",),
     build_files=MappingProxyType(
         {"Cargo.toml": "hosts/rust/Cargo.toml.j2", "build.rs": "hosts/rust/build.rs.j2"}
     ),

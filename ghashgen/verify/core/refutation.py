@@ -1,7 +1,7 @@
 """How a kernel fails: a category, one line, and as much of the reason as is known."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -67,34 +67,11 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
         """The numbers that the function was run with, by their parameters."""
         self.instruction = ""
 
-    @property
-    def length(self) -> int | None:
-        """The length of the run."""
-        return self.numbers.get("length")
-
-    @property
-    def exponent(self) -> int | None:
-        """The exponent of the run."""
-        return self.numbers.get("exponent")
-
     def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions are rebuilt from their arguments, since proofs cross process boundaries. The
         # compared values stay behind: their terms refer to each other and are many.
         state = {**self.__dict__, "difference": None}
         return _rebuilt, (self.category, self.message, state)
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the refutation as JSON data."""
-        return {
-            "category": str(self.category),
-            "symbol": self.symbol,
-            "length": self.length,
-            "exponent": self.exponent,
-            "message": self.message,
-            "address": self.at,
-            "instruction": self.instruction,
-            "difference": None if self.explanation is None else asdict(self.explanation),
-        }
 
     def __str__(self) -> str:
         where = f"{self.symbol}: " if self.symbol else ""

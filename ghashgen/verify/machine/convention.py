@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.machine.machine import Machine
-from ghashgen.verify.machine.memory import RELEASED, STACK
+from ghashgen.verify.machine.memory import RELEASED, STACK, Memory
 from ghashgen.verify.machine.target import Abi
 
 STACK_LIMIT = 1 << 16
@@ -20,13 +19,14 @@ SLOT = 8
 """Bytes of an argument on the stack."""
 
 
-def stack_before(terms: Terms, index: int) -> Lane:
-    """Return what the 16 bytes at 16·index of the stack held at the entry.
+def stack_before(memory: Memory, at: int) -> Lane:
+    """Return what 16 bytes of the stack held at the entry.
 
     The caller's, from the return address on. Below it is anything, and may be something else each
     time: where the stack pointer was higher in between, a signal handler may have written there.
     """
-    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)
+    terms = memory.terms
+    return terms.caller(f"{STACK}[{at}]") if at >= 0 else terms.lost(RELEASED, False)
 
 
 def floor_of(machine: Machine) -> Callable[[], int]:

@@ -5,17 +5,17 @@ exact for all their values or open: a bit that is not the same for every value i
 open flag remembers whether a secret may be in it. Instructions that do not set a flag keep it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
 from ghashgen.verify.core.kinds import EQUAL
 from ghashgen.verify.core.linear import Facts, Fork, compared, equal_or_not
-from ghashgen.verify.core.numbers import Number, combined, times
+from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of, parts_of
-from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value, signed
+from ghashgen.verify.core.term import CALLER, SECRET, Term, deps_of, parts_of
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.machine.image import SECTION
 
 
@@ -220,39 +220,6 @@ def _of_addresses(facts: Facts, a: Value, b: Value, inside: Callable[[Pointer], 
         ADDRESS,
         at_most=_below(facts, difference, 1) if ordered else None,
     )
-
-
-def of_product(facts: Facts, a: Value, b: Value, bits: int) -> Flags:
-    """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF if it does not fit.
-
-    ZF and SF are undefined, like AF and PF.
-    """
-    rest = undefined(a, b)
-    product: Number | None = None
-    if isinstance(a, Number) and isinstance(b, int):
-        first = facts.as_signed(a, bits)
-        product = None if first is None else times(first, signed(b, bits))
-    wider = _open(a, b) or _outside(facts, product, -1 << bits - 1, 1 << bits - 1)
-    return Flags(wider, rest, rest, wider, rest)
-
-
-def of_test(lanes: Sequence[Lane], others: Sequence[Lane]) -> Flags:
-    """Return the flags of PTEST (SDM vol. 2B): ZF if `lanes` are 0, CF if `others` are.
-
-    OF, SF, AF and PF are cleared. AF and PF are not modelled further, as everywhere.
-    """
-    return Flags(_zero(others), _zero(lanes), False, False, undefined(*lanes, *others))
-
-
-def _zero(lanes: Sequence[Lane]) -> Flag:
-    open_lanes = [lane for lane in lanes if isinstance(lane, Term)]
-    if any(isinstance(lane, int) and lane for lane in lanes):
-        return False
-    entered = _open(*open_lanes)
-    if entered is None:
-        return True
-    # It depends on one value, or on nothing with a name here.
-    return replace(entered, value=open_lanes[0] if len(open_lanes) == 1 else None)
 
 
 def of_result(

@@ -82,9 +82,9 @@ class Section:
         """Return the region of pointers into the section."""
         return SECTION + self.name
 
-    def cell(self, index: int) -> int:
-        """Return the 16 bytes at 16·index, with zeros after the end."""
-        return int.from_bytes(self.data[16 * index : 16 * index + 16], "little")
+    def content(self, memory: object, at: int) -> int:
+        """Return the 16 bytes at a place, with zeros after the end."""
+        return int.from_bytes(self.data[at : at + 16], "little")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ a read-only region, and an aligned access whose alignment does not follow from t
 Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.verify.core.linear import Facts, Fork
 from ghashgen.verify.core.numbers import Number, combined, parts, replaced
@@ -16,7 +16,7 @@ from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.machine.image import SECTION, Image, Kind
-from ghashgen.verify.machine.regions import UNREADABLE, Access, Region
+from ghashgen.verify.machine.regions import Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region, and the bytes of a return address in it. Offset 0 is the entry's stack
@@ -44,12 +44,11 @@ class Memory:
     def __init__(self, terms: Terms, image: Image, regions: list[Region]) -> None:
         self.terms = terms
         self.image = image
-        constants = [
-            Region(s.region, 0, len(s.data), Access.READ, s.cell, s.align, unresolved=s.unresolved)
-            for s in image.sections
-            if s.kind is Kind.CONSTANTS
+        constants = (s for s in image.sections if s.kind is Kind.CONSTANTS)
+        regions = regions + [
+            Region(s.region, 0, len(s.data), Access.READ, s.content, s.align, 0, s.unresolved)
+            for s in constants
         ]
-        regions = [*regions, *constants]
         self.regions = {region.name: region for region in regions}
         # Per region: byte offset -> (value stored, which byte of it).
         self.written: dict[str, dict[int, tuple[Value, int]]] = {r.name: {} for r in regions}
@@ -270,19 +269,10 @@ class Memory:
 
     def _cell(self, name: str, offset: int) -> Lane:
         """Return the initial 16 bytes of a region that contain this one."""
-        region = self.regions[name]
-        if region.content is not None:
-            lane = region.content(self, self.place(offset - offset % 16))
-            if lane is None:
-                what = f"load from {name}, which has no initial content"
-                raise self._refute(what, self.terms.at)
-            return lane
-        found = None if region.access in UNREADABLE else region.cell(offset // 16)
-        if found is None:
-            raise self._refute(
-                f"load from byte {offset} of {name}, which holds nothing", self.terms.at
-            )
-        return found
+        lane = self.regions[name].content(self, self.place(offset - offset % 16))
+        if lane is None:
+            raise self._refute(f"load from {name}, which has no initial content", self.terms.at)
+        return lane
 
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
@@ -314,7 +304,15 @@ class Memory:
         Raises:
             Refutation: the access is not allowed, or the value may be wider.
         """
-        name, offset = self.locate(address, size, align, store=True)
+        self._write(*self.locate(address, size, align, store=True), value, size)
+
+    def store_lanes(self, address: Value, lanes: Sequence[Lane], align: int = 1) -> None:
+        """Store values of 16 bytes, checked as a single access."""
+        name, offset = self.locate(address, 16 * len(lanes), align, store=True)
+        for k, lane in enumerate(lanes):
+            self._write(name, offset + 16 * k, lane, 16)
+
+    def _write(self, name: str, offset: int, value: Value, size: int) -> None:
         if not self.facts.fits(value, 8 * size):
             raise unsupported(f"a value that may not fit into {size} bytes: {value}")
         if self.regions[name].access is Access.OUTPUT:

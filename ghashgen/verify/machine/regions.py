@@ -9,8 +9,10 @@ from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import M64, UndecidedError
 
-Cell = Callable[[int], Lane | None]
-"""The initial content of the 16 bytes at 16·index of a region, None if there is none."""
+Content = Callable[[Any, Any], Lane | None]
+"""The initial content of 16 bytes of a region by memory and place, a multiple of 16; None if there
+is none.
+"""
 
 ROUNDED = "rounded beyond its known alignment"
 """Why a question about an address is not decided."""
@@ -25,10 +27,6 @@ class Access(Enum):
     OUTPUT = "each byte gets one value; read where it has been written"
 
 
-UNREADABLE = (Access.WRITE, Access.OUTPUT)
-"""Kinds of access that cannot read unwritten bytes."""
-
-
 @dataclass
 class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
@@ -37,13 +35,11 @@ class Region:
     low: Number
     size: Number
     access: Access
-    cell: Cell
+    content: Content
     align: int = 1
     residue: int = 0
     unresolved: Mapping[int, str] = field(default_factory=dict)
     """Bytes that only a linker knows, and why."""
-    content: Callable[[Any, Any], Lane | None] | None = None
-    """Replaces `cell`: the initial content by memory and absolute place, a multiple of 16."""
     done: Number | None = None
     """The finished part: a store before this is refused."""
     over: str = ""

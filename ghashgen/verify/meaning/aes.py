@@ -14,6 +14,7 @@ from typing import Any
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.limits import (
+    DIFFERS,
     DONE,
     EVERY,
     GREATEST_LENGTH,
@@ -53,6 +54,9 @@ LIMITS = {
     "length": (0, GREATEST_TEXT),
 }
 """The lengths in bytes that SP 800-38D has a meaning for."""
+
+ROUNDS_BYTES = 4
+"""Bytes of the number of rounds in a key schedule."""
 
 ENCRYPTING = ("encrypt", "seal", "encrypt_more")
 """The operations that hash what they write."""
@@ -171,7 +175,8 @@ class Message:
         lengths = Lengths(names, numbers, "x")
         mask = self.initial.mask if self.begins else lambda state: variable(MASK)
         self.tag = Tag(lengths, self.hashing, mask)
-        self.answer = Answer(self.tag, self.text if self.begins else None)
+        keeps = self.begins and spec.untouched
+        self.answer = Answer(self.tag, self.text if self.begins else None, keeps)
         hooks = (
             (self.initial.lengths.named, self.begins),
             (lengths.named, "tag" in self.given),
@@ -233,6 +238,7 @@ class Message:
         return {
             "table": table_of(names, self.spec, making=False),
             "counter": Buffer(Access.UPDATE, BLOCK_BYTES, self.counters.at_entry),
+            "first_counter": Buffer(Access.READ, BLOCK_BYTES, self.counters.at_entry),
             "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([X])),
             "iv": reading(names, self.initial.iv, "iv_length"),
             "aad": reading(names, self.aad, "aad_length", begun),
@@ -244,7 +250,16 @@ class Message:
             STREAM: stream.buffer(names, self.counters if "output" in self.given else None)
             if self.goes_on
             else Buffer(Access.WRITE, STREAM_BYTES, holding([])),
+            **({"schedule": self.schedule()} if "schedule" in self.given else {}),
         }
+
+    def schedule(self) -> Buffer:
+        """Return the key schedule of a caller: round keys, and the number of rounds."""
+        spec, keys = self.spec, list[Lane | None](self.counters.keys)
+        between = [None] * (spec.rounds_at // BLOCK_BYTES - len(keys))
+        number = spec.rounds - spec.rounds_less
+        lanes = [*keys, *between, number]
+        return Buffer(Access.READ, spec.rounds_at + ROUNDS_BYTES, holding(lanes))
 
     def refused(self, state: State) -> int | None:
         """Return the status of a call that writes nothing, None for any other."""
@@ -263,7 +278,10 @@ class Message:
             return End(refused, refused=True)
         status = DONE if self.begins or self.goes_on else None
         only = STREAM if self.goes_on else ""
-        return End(self.answer.status(state) if self.asks else status, self.left(state), only)
+        status = self.answer.status(state) if self.asks else status
+        if status == DIFFERS and self.answer.keeps:
+            return End(status, untouched=True)
+        return End(status, self.left(state), only)
 
     def left(self, state: State) -> Iterator[Left]:
         """Yield what is in each buffer at the return, beside the output."""

@@ -33,6 +33,8 @@ class Answer:
     tag: Tag
     text: Text | None = None
     """What is written with it, if there is any."""
+    keeps: bool = False
+    """Whether the output stays as it was where the tags differ, instead of zeros."""
     name: str = ANSWER
 
     def begin(self) -> dict[str, Any]:
@@ -110,6 +112,8 @@ class Answer:
         state.ghosts[ANSWER] = RIGHT if zero else DIFFERS
         if self.text is None:
             return
+        if self.keeps and not zero and self.text.begun(state):
+            raise Refutation(Category.FUNCTION, "the output is written before the tag is known")
         out, done = self.text.out, zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0

@@ -81,4 +81,6 @@ class End:
     only: str = ""
     """A buffer of which nothing else is written."""
     refused: bool = False
-    """Whether nothing is written at all."""
+    """Whether the call is refused: nothing is written at all."""
+    untouched: bool = False
+    """Whether nothing is written at all, for another reason."""

@@ -112,9 +112,7 @@ class Function:
             low = numbers[b.begins] if b.begins else 0
             arguments.append(Pointer(name, low))
             end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
-            regions.append(
-                Region(name, low, end, b.access, _none, b.align, content=b.content, over=b.over)
-            )
+            regions.append(Region(name, low, end, b.access, b.content, b.align, over=b.over))
         held = tuple((*place, numbers[name]) for name, place in self.held.items())
         return Call(self.abi, tuple(arguments), tuple(regions), align, held)
 
@@ -204,13 +202,14 @@ class Function:
             raise Refutation(Category.FUNCTION, f"the status is wrong, not {end.status}")
         if end.refused and self.answer is not None:
             self.answer.check_unasked(state)
-        if self.text is not None and not end.refused:
+        nothing = end.refused or end.untouched
+        if self.text is not None and not nothing:
             self.text.check_end(state)
         for one in end.left:
             self._check(state, one)
             size = NUMBER_BYTES if isinstance(one.wanted, int | Linear) else BLOCK_BYTES
             named |= {*range(one.at, one.at + size)} if one.buffer == end.only else set()
-        for name in self.buffers if end.refused else (end.only,) if end.only else ():
+        for name in self.buffers if nothing else (end.only,) if end.only else ():
             before = {
                 at + k: (state.ghosts[number], k)
                 for number, (buffer, at) in self.held.items()
@@ -268,7 +267,3 @@ class Function:
             return self.terms.form(lane)
         except NotPolynomialError as error:
             raise Refutation(Category.FUNCTION, f"{what}: {error}", at=error.at) from None
-
-
-def _none(index: int) -> Lane | None:
-    return None

@@ -20,6 +20,11 @@ from ghashgen.verify.rules.state import State
 FACTOR = 0
 """The power under which combine's factor goes."""
 
+HALVES = (*range(7, -1, -1), *range(15, 7, -1))
+"""The subkey as two numbers in memory, its first 8 bytes and its last, each big-endian: the bytes
+that become theirs.
+"""
+
 Cells = Sequence[tuple[str, int] | None]
 
 
@@ -65,6 +70,7 @@ def of_names(spec: Any, function: Any, names: Names) -> Function:
     blocks, making = Blocks(CIPHERTEXT, "input", apart), operation == "init"
     hashing, power = Hashing(names, (blocks,)), Power(names)
     numbers: dict[str, tuple[int, int]] = {}
+    subkey = terms.entry("subkey", 1)
     parts: tuple[Part, ...] = ()
     if "length" in function.parameters:
         parts, numbers = (hashing,), {"length": (0, GREATEST_LENGTH // function.length_multiple)}
@@ -73,7 +79,8 @@ def of_names(spec: Any, function: Any, names: Names) -> Function:
     buffers = {
         "table": table_of(names, spec, making),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
-        "subkey": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", 1)])),
+        "subkey": Buffer(Access.READ, BLOCK_BYTES, holding([subkey])),
+        "halves": Buffer(Access.READ, BLOCK_BYTES, holding([terms.bytes(subkey, HALVES)])),
         "addend": Buffer(Access.READ, BLOCK_BYTES, holding([addend])),
         "factor": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", FACTOR)])),
         "result": Buffer(Access.WRITE, BLOCK_BYTES, holding([])),

@@ -32,9 +32,7 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
     above = target.return_bytes + abi.home_bytes
     stacked = call.arguments[len(abi.arguments) :]
     size = above + SLOT * len(stacked)
-    stack = Region(
-        STACK, -STACK_LIMIT, size, Access.UPDATE, lambda k: stack_before(terms, k), *call.align
-    )
+    stack = Region(STACK, -STACK_LIMIT, size, Access.UPDATE, stack_before, *call.align)
     memory = Memory(terms, image, [*call.regions, stack])
     memory.facts = facts
     m = entry_machine(terms, memory)

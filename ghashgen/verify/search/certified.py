@@ -107,12 +107,12 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
         return
     # Who only checks does not even load these.
     from ghashgen.verify.search.kernel import proposed
-    from ghashgen.verify.search.telling import tried
+    from ghashgen.verify.search.telling import FIRST_STEPS, MOST_STEPS, Runs
 
     def meaning() -> Any:
         return spec.meaning(function)
 
-    look = cache(lambda: tried(image, getattr(spec, "blocks", 1), meaning))
+    runs = cache(lambda: Runs(image, getattr(spec, "blocks", 1), meaning))
     refused: Refutation | None = None
     lost = unsupported("search: no certificate")
     for found in proposed(image, spec, meaning):
@@ -130,12 +130,13 @@ def _searched(image: Image, spec: Statement, function: Function, check: Check) -
             else:
                 return
         # To search on may take long, and finds nothing where a function is wrong.
-        wrong = look()
-        if wrong is not None and wrong.category is not Category.UNSUPPORTED:
-            raise wrong
+        runs().go_on(FIRST_STEPS)
     refused = refused or lost
+    if refused.category is not Category.UNSUPPORTED:
+        raise refused
+    runs().go_on(MOST_STEPS)
     # That a run is not followed says less than what a certificate shows to be wrong.
-    raise look() or refused if refused.category is Category.UNSUPPORTED else refused
+    raise runs().unfollowed or refused
 
 
 def _searched_sizes(

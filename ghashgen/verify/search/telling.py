@@ -50,8 +50,10 @@ LONGER = ((3, 37), (4, 0), (5, 48), (8, 16), (9, 37), (16, 0), (17, 48))
 LENGTHS = range(400)
 """Lengths in bytes that are tried at last."""
 
-MOST_STEPS = 120_000
-"""Instructions of all runs, after which no more are tried: a few seconds."""
+FIRST_STEPS, MOST_STEPS = 20_000, 60_000
+"""Instructions of all runs, after which no more are tried: before the next certificate is asked
+for, about two seconds, and when there is no more certificate.
+"""
 
 
 def run_at(
@@ -121,27 +123,35 @@ def others(meaning: Meaning, turn: int) -> dict[str, int]:
     }
 
 
-def tried(image: Image, blocks: int, meaning: Callable[[], Meaning]) -> Refutation | None:
-    """Return what a run at known numbers says against a function: that it is wrong, or else that
-    the run is not followed; None: nothing.
+class Runs:
+    """Runs of a function at known numbers, which may tell that it is wrong."""
 
-    The function's loop takes `blocks` blocks in a turn.
-    """
-    unfollowed: Refutation | None = None
-    row = steps = 0
-    own = meaning()
-    most = MOST_OF_POWER if EXPONENT in own.numbers else MOST_STEPS
-    for numbers in _choices(own, blocks):
-        try:
-            steps += run_at(image, meaning, numbers, most).steps
-            row = 0
-        except Refutation as error:
-            if error.category is not Category.UNSUPPORTED:
-                return error
-            unfollowed, row = unfollowed or error, row + 1
-        if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
-            break
-    return unfollowed
+    def __init__(self, image: Image, blocks: int, meaning: Callable[[], Meaning]) -> None:
+        """The function's loop takes `blocks` blocks in a turn."""
+        self.image, self.meaning = image, meaning
+        own = meaning()
+        self.left = _choices(own, blocks)
+        self.most = MOST_OF_POWER if EXPONENT in own.numbers else MOST_STEPS
+        self.steps = self.row = 0
+        self.unfollowed: Refutation | None = None
+        """Of the first run that was not followed."""
+
+    def go_on(self, steps: int) -> None:
+        """Run until so many instructions have been taken since the first run.
+
+        Raises:
+            Refutation: the function is wrong.
+        """
+        while self.steps <= steps and self.row < MOST_UNFOLLOWED:
+            if (numbers := next(self.left, None)) is None:
+                return
+            try:
+                self.steps += run_at(self.image, self.meaning, numbers, self.most).steps
+                self.row = 0
+            except Refutation as error:
+                if error.category is not Category.UNSUPPORTED:
+                    raise
+                self.unfollowed, self.row = self.unfollowed or error, self.row + 1
 
 
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:

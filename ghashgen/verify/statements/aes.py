@@ -65,10 +65,15 @@ class Keyed:
 
         A function is proved if it is for every one of them: a key has one.
         """
-        if self.sized or not self._last_cells:
+        if self.sized or not self.any_size:
             return {}
         every = sorted(8 * size for size in ROUNDS if 8 * size <= self.key_bits)
         return {str(bits): self._of_size(bits) for bits in every}
+
+    @property
+    def any_size(self) -> bool:
+        """Whether it is of keys of any size, up to that of the statement."""
+        return bool(self._last_cells)
 
     def _of_size(self, bits: int) -> Self:
         rounds = ROUNDS[bits // 8]

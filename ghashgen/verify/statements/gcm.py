@@ -51,6 +51,8 @@ class GcmSpec(Keyed):
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
     order: Order
+    untouched: bool = False
+    """Whether `open` writes nothing where the tag is wrong; else it writes zeros."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -104,7 +104,6 @@ MEANING: dict[str, int] = {
 
 BY_WIDTH: dict[str, tuple[int, int, int]] = {
     "VALIGNQ": (1, 3, 7),
-    "VPBLENDD": (15, 255, 255),
     **{f"V{way}{form}": (1, 1, 3)
        for way in ("INSERTI", "INSERTF", "EXTRACTI", "EXTRACTF") for form in ("32X4", "64X2")},
     **{f"VSHUF{letter}{form}": (0, 3, 255) for letter in "IF" for form in ("32X4", "64X2")},
@@ -216,7 +215,7 @@ def _prefix(i: Instruction, code: bytes) -> str:
         protector = ", as of a stack protector: -fno-stack-protector" if FS in legacy else ""
         return f"a prefix that its opcode does not ask for{protector}"
     rounded = i.suppress_all_exceptions or i.rounding_control != RoundingControl.NONE
-    return "a rounding without a row" if rounded else ""
+    return "a rounding or a broadcast, without a row" if rounded or i.is_broadcast else ""
 
 
 def _again(i: Instruction, code: bytes) -> str:
@@ -290,8 +289,7 @@ def _operands(i: Instruction) -> list[Operand]:
             out.append(())
     if i.has_op_mask:
         out.insert(1, (_REGISTERS[i.op_mask],))
-    copies = _vector_bytes(i) // MemorySizeExt.element_size(i.memory_size) if i.is_broadcast else 0
-    return [*out, (i.zeroing_masking, copies)]
+    return [*out, (i.zeroing_masking,)]
 
 
 def _vector_bytes(i: Instruction) -> int:
@@ -334,9 +332,7 @@ def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
             ))  # fmt: skip
         else:
             return []
-    # Its own field for a broadcast is not always filled in; the text is right.
-    copies = re.search(r"\{1to(\d+)\}", second.op_str)
-    return [*out, (zeroing, int(copies[1]) if copies else 0)]
+    return [*out, (zeroing,)]
 
 
 def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:

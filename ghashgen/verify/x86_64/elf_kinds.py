@@ -73,14 +73,15 @@ SECTIONS: dict[tuple[int, int], Kind] = {
 NAMES: dict[Kind, tuple[str, ...]] = {
     Kind.CODE: (".text",),
     Kind.CONSTANTS: (".rodata",),
-    Kind.UNUSED: (".data", ".bss", ".note", ".eh_frame"),
+    Kind.UNUSED: (".data", ".bss", ".note.gnu.property", ".eh_frame"),
     Kind.NOT_LOADED: (
-        "", ".symtab", ".strtab", ".shstrtab", ".rela", ".comment", ".note", ".stab", ".stabstr",
-        ".llvm_addrsig",
+        "", ".symtab", ".strtab", ".shstrtab", ".rela", ".comment", ".note.GNU-stack", ".stab",
+        ".stabstr", ".llvm_addrsig",
     ),
 }  # fmt: skip
 """Section names, optionally followed by a point and more. Linkers treat some names specially: they
-run what is in .ctors, and compile other code for the same functions from .gnu.lto_….
+run what is in .ctors, compile other code for the same functions from .gnu.lto_…, and rewrite how
+functions begin where there is .note.GNU-split-stack.
 """
 
 FLAGS = {

@@ -18,14 +18,15 @@ FEATURES = {1: "IBT", 2: "SHSTK"}
 def features_of(parts: tuple[Part, ...]) -> frozenset[str]:
     """Return those of FEATURES that a property note of the object names.
 
-    Such a section is one note: its header of 16 bytes, and properties of 16 bytes each, padded.
+    Some linkers find such a note by its section's name, others in any section of notes. The section
+    is one note: its header of 16 bytes, and properties of 16 bytes each, padded.
 
     Raises:
         GhashgenError: a property note is damaged.
     """
     found: set[str] = set()
     for part in parts:
-        if part.type != NOTE or part.name != NAME:
+        if not part.content or (part.type != NOTE and not part.name.startswith(NAME)):
             continue
         header, body = part.content[:16], part.content[16:]
         whole = header == struct.pack("<III4s", 4, len(body), 5, b"GNU\0") and not len(body) % 16

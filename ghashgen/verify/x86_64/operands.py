@@ -138,20 +138,11 @@ def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
 
 
 def read_lanes(i: Instruction, op: int, aligned: bool | None = None) -> ReadLanes:
-    """Return a reader of a vector register or memory operand, embedded broadcast included."""
+    """Return a reader of a vector register or memory operand."""
     if i.op_kind(op) == OpKind.REGISTER:
         index, lanes = vector_index(i.op_register(op)), lanes_of(i, op)
         return lambda m: m.vec[index][:lanes]
     where = address(i)
-    if i.is_broadcast:
-        size, lanes = broadcast_bytes(i), lanes_of(i, 0)
-        sources = tuple(k % size for k in range(16))
-
-        def broadcast(m: Machine) -> Sequence[Lane]:
-            element = as_lane(m.memory.load(where(m), size), m.terms.at)
-            return [m.terms.bytes(element, sources)] * lanes
-
-        return broadcast
     lanes = lanes_of(i, op)
     align = memory_align(i, lanes, aligned)
 
@@ -160,14 +151,6 @@ def read_lanes(i: Instruction, op: int, aligned: bool | None = None) -> ReadLane
         return [as_lane(value, m.terms.at) for value in values]
 
     return load
-
-
-def broadcast_bytes(i: Instruction) -> int:
-    """Return the element size of an embedded broadcast."""
-    size = int(MemorySizeExt.element_size(i.memory_size))
-    if size not in (4, 8):
-        raise unsupported(f"the broadcast in {i}")
-    return size
 
 
 def mask_elements(m: Machine, register: int, count: int) -> int:
@@ -194,8 +177,8 @@ def element_of(i: Instruction) -> int:
     return 8 * int(MemorySizeExt.element_size(OpCodeInfo(i.code).memory_size))
 
 
-def write_lanes(i: Instruction, element_bits: int = 0) -> WriteLanes:
-    """Return a writer of the vector register that is operand 0; a form may tell no element."""
+def write_lanes(i: Instruction) -> WriteLanes:
+    """Return a writer of the vector register that is operand 0."""
     index, lanes = vector_index(i.op0_register), lanes_of(i, 0)
     if i.encoding == EncodingKind.LEGACY:
 
@@ -213,8 +196,7 @@ def write_lanes(i: Instruction, element_bits: int = 0) -> WriteLanes:
 
     if not i.has_op_mask:
         return whole
-    zeroing, register = i.zeroing_masking, i.op_mask
-    element_bits = element_bits or element_of(i)
+    zeroing, register, element_bits = i.zeroing_masking, i.op_mask, element_of(i)
     per_lane = 128 // element_bits
 
     def masked(m: Machine, values: Sequence[Lane]) -> None:

@@ -188,11 +188,11 @@ def _sent(rng: random.Random, function: str, found: Sequence[Message]) -> list[S
 def _random(key_bytes: int, function: str, sample: int) -> Iterator[Trial]:
     """Yield bursts of every count up to four groups and a rest, of every mix."""
     rng = random.Random(SEED + 131 * key_bytes + len(function))
-    for turn in range(8 if sample == 1 else 1):
+    for _ in range(8 if sample == 1 else 1):
         key = Key(rng.randbytes(key_bytes))
-        for name, drawn in _mixes(rng).items():
+        for place, (name, drawn) in enumerate(_mixes(rng).items()):
             for count in (*range(1, GROUP * 4 + 2), 24):
-                if sample > 1 and (count + turn) % 4:
+                if sample > 1 and (count + place) % 4:
                     continue
                 found = _drawn(rng, key, drawn(count))
                 yield burst(function, name, _sent(rng, function, found), key.key)

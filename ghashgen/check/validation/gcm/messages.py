@@ -194,6 +194,17 @@ def _flipped(data: bytes, bit: int) -> bytes:
     return (int.from_bytes(data, "little") ^ 1 << bit).to_bytes(len(data), "little")
 
 
+def untouched(trial: Trial) -> Trial:
+    """Return a trial for a kernel that leaves the output alone if the tag is wrong."""
+    if trial.function != "open" or trial.result != WRONG:
+        return trial
+    source = trial.given["in"]
+    assert isinstance(source, bytes)
+    before = source if trial.in_place else UNTOUCHED * len(source)
+    given = trial.given if trial.in_place else {**trial.given, "out": before}
+    return replace(trial, given=given, parts=(Part("out", before),))
+
+
 def forgeries(key_bytes: int, blocks: int, sample: int) -> Iterator[Trial]:
     """Yield trials of `open` that must find a tag wrong.
 

@@ -3,14 +3,11 @@
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
 from ghashgen.kernels.aes.counters import Counters
-from ghashgen.kernels.aes.rest import cipher_rest
+from ghashgen.kernels.aes.groups import crypt
 from ghashgen.kernels.aes.text import Text
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.ctr.kernel import CtrKernel
 from ghashgen.kernels.ctr.params import CONTEXT, COUNTER, INPUT, INPUT_LENGTH, OUTPUT
-
-GROUP = "group"
-"""The label of the loop over whole groups."""
 
 
 def build(b: Builder, kernel: CtrKernel) -> None:
@@ -19,13 +16,7 @@ def build(b: Builder, kernel: CtrKernel) -> None:
     b.branch("equal", length, 0, "done")
     place = Mem(base=counter)
     text = Text.at_entry(b, kernel, context, Counters.at(b, kernel, place), source, out, length)
-    b.branch("below", length, text.group_bytes, "rest")
-    with b.loop(GROUP):
-        text.add_keystream(kernel.registers)
-        text.advance(text.group_bytes, "next group")
-        b.branch("not_below", length, text.group_bytes, GROUP)
-    b.label("rest")
-    cipher_rest(text)
+    crypt(text)
     text.counters.store(place)
     b.label("done")
 

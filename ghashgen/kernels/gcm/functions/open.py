@@ -1,8 +1,9 @@
 """NAME_open(ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len): a message decrypted.
 
 The text is decrypted while it is hashed, before its tag is verified. If the tag does not match, all
-of `out` is overwritten with zeros. Time depends on whether the tags match, not on which bits
-differ.
+of `out` is overwritten with zeros. With `--on-failure untouched` the text is hashed first, and
+decrypted if the tag matches, so nothing unverified is ever written. Time depends on whether the
+tags match, not on which bits differ.
 """
 
 from ghashgen.ir.builder import Builder
@@ -41,14 +42,20 @@ def build(b: Builder, kernel: GcmKernel) -> None:
         b.store(Mem(base=tag), wanted, "tag")
         b.give(DONE)
         b.label("given")
+    elif kernel.keeps_output:
+        wanted, J0 = message.tag_alone()
     else:
         wanted = right_tag(b, kernel, message)
     found = difference(b, kernel, wanted, tag, tag_length)
     b.branch("equal", found, 0, "right")
-    with b.part("clear"):
-        clear(b, kernel, message.out, message.length)
+    if not kernel.keeps_output:
+        with b.part("clear"):
+            clear(b, kernel, message.out, message.length)
     b.give(DIFFERS)
     b.label("right")
+    if kernel.keeps_output:
+        with b.part("text"):
+            message.decrypt_alone(J0)
     b.give(DONE)
     b.label("refused")
     b.give(REFUSED)
@@ -74,8 +81,8 @@ FUNCTION = Function(
     order=50,
     params=(*ASSOCIATED, TAG, TAG_LENGTH),
     purpose=lambda kernel: (
-        "decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or "
-        "2 if a length is invalid"
+        "decrypt in to out, check the tag; return 0, 1 if it does not match (out is then "
+        f"{'untouched' if kernel.keeps_output else 'zero'}), or 2 if a length is invalid"
     ),
     build=build,
     statement="open",

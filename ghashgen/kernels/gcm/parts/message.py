@@ -13,6 +13,7 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.aes.cipher import RoundKeys
 from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.aes.groups import crypt
 from ghashgen.kernels.bytes.exact import load_few
 from ghashgen.kernels.bytes.load import load_partial
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -77,6 +78,25 @@ class Message:
         (encrypt_text if encrypts else decrypt_text)(text, X, "tag")
         return finish_tag(b, kernel, context, X, lengths())
 
+    def tag_alone(self) -> tuple[VReg, VReg]:
+        """Record the tag of a text that is read and not decrypted; return it, and J_0."""
+        b, kernel, context = self.b, self.kernel, self.context
+        with b.part("iv"):
+            J0 = first_counter(b, kernel, context, self.iv, self.iv_length)
+        keep_mask(b, kernel, context, J0)
+        X = state_of(b, kernel.hash, self._hash_aad())
+        with b.part("ciphertext"):
+            source, left = b.gpr("gpr_copy", self.source), b.gpr("gpr_copy", self.length)
+            X = absorb(Hashed(b, kernel.hash, context, source, left), X, "done")
+        lengths = length_block(b, kernel, self.aad_length, self.length)
+        return finish_tag(b, kernel, context, X, lengths), J0
+
+    def decrypt_alone(self, J0: VReg) -> None:
+        """Record the text decrypted, and not hashed."""
+        b, kernel = self.b, self.kernel
+        counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        crypt(self._text(counters))
+
     def compact(self, way: VReg) -> VReg:
         """Record the message in loops, either way; return its tag."""
         b, kernel, context = self.b, self.kernel, self.context
@@ -121,11 +141,14 @@ class Message:
             J0 = first_counter(b, kernel, self.context, self.iv, self.iv_length)
         keep_mask(b, kernel, self.context, J0)
         counters = Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+        return self._hash_aad(), self._text(counters)
+
+    def _hash_aad(self) -> VReg:
+        b, kernel = self.b, self.kernel
         X = state_of(b, kernel.hash, b.zero("X"))
         with b.part("aad"):
             left = b.gpr("gpr_copy", self.aad_length)
-            X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
-        return X, self._text(counters)
+            return absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
 
     def _begin_straight(self) -> tuple[VReg, Counters]:
         """Record everything before the text for the straight paths (`few`, `straight`).

@@ -9,6 +9,12 @@ from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, ONE_BLOCK, S
 STATE_BYTES = 96
 """Bytes of the state of a message in pieces."""
 
+STATE_PARTS = (
+    *(("x", 0), ("counter", 16), ("mask", 32), ("keystream", 48)),
+    *(("aad_bytes", 64), ("text_bytes", 72), ("phase", 80)),
+)
+"""What lies in it, with offsets; see `parts.stream`."""
+
 CONTEXT = replace(TABLE, name="ctx")
 """The context, read."""
 
@@ -60,7 +66,7 @@ REFUSED: the standard does not allow a length, and nothing was written. MISPLACE
 not permit this call, and nothing was written.
 """
 
-STREAM = Param("state", "stream", Fixed(STATE_BYTES), Direction.INOUT)
+STREAM = Param("state", "stream", Fixed(STATE_BYTES, STATE_PARTS), Direction.INOUT)
 """The state of a message in pieces; see `parts.stream`."""
 
 NEW_STREAM = replace(STREAM, direction=Direction.OUT)

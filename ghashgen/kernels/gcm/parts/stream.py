@@ -21,11 +21,11 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.lengths import length_block
-from ghashgen.kernels.gcm.parts.params import STATE_BYTES
+from ghashgen.kernels.gcm.parts.params import STATE_BYTES, STATE_PARTS
 from ghashgen.kernels.gcm.parts.tag import finish_tag
 from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h
 
-COUNTER, MASK, KEYSTREAM, AAD_LENGTH, TEXT_LENGTH, PHASE = 16, 32, 48, 64, 72, 80
+_X, COUNTER, MASK, KEYSTREAM, AAD_LENGTH, TEXT_LENGTH, PHASE = (at for _, at in STATE_PARTS)
 """Offsets in the state; X is at 0."""
 
 NONE, ASSOCIATED, TEXT = range(3)

@@ -6,28 +6,18 @@ operations that are linear over GF(2) have a meaning here; the rest becomes opaq
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 from iced_x86 import Instruction, OpKind
 
-from ghashgen.algebra.ops.forms import Moves
 from ghashgen.verify.core.moves import byte_moves
-from ghashgen.verify.core.numbers import times
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Term, same_value
-from ghashgen.verify.core.values import (
-    M64,
-    Linear,
-    Pointer,
-    UndecidedError,
-    Value,
-    signed,
-)
+from ghashgen.verify.core.values import M64, Linear, Pointer, UndecidedError, Value
 from ghashgen.verify.machine.flags import (
     Flag,
     Flags,
     of_difference,
-    of_product,
     of_result,
     of_sum,
     undefined,
@@ -167,20 +157,6 @@ def _by_one(change: Operation, m: Machine, bits: int, a: Value) -> Result:
     return result, replace(flags, carry=m.flags.carry, at_most=None)
 
 
-def _multiply(m: Machine, bits: int, a: Value, b: Value) -> Result:
-    """IMUL; opaque if a secret enters."""
-    if isinstance(a, int):
-        a, b = b, a
-    flags = of_product(m.facts, a, b, bits)
-    if isinstance(a, Term) or isinstance(b, Term):
-        if b == 0:
-            return 0, flags
-        return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1), flags
-    if isinstance(a, int | Linear) and isinstance(b, int):
-        return m.facts.reduced(times(a, signed(b, bits)), bits), flags
-    raise UndecidedError("a product of addresses, or of two lengths with an unknown")
-
-
 def _move(m: Machine, bits: int, a: Value) -> Result:
     return a, None
 
@@ -189,27 +165,8 @@ def _complement(m: Machine, bits: int, a: Value) -> Result:
     return m.terms.xor(ops.as_lane(a, m.terms.at), (1 << bits) - 1), None
 
 
-@cache
-def _sign_moves(source: int, bits: int) -> Moves:
-    return (0, (1 << source) - 1), *((k - source + 1, 1 << k) for k in range(source, bits))
-
-
-def _signed(source: int, m: Machine, bits: int, a: Value) -> Result:
-    if isinstance(a, int | Term):
-        return m.terms.moves(a, _sign_moves(source, bits)), None
-    extended = m.facts.as_signed(a, source) if isinstance(a, Linear) else None
-    if extended is None:
-        raise UndecidedError("the sign of a length with an unknown, or of an address")
-    return m.facts.reduced(extended, bits), None
-
-
-def _move_signed(i: Instruction) -> Step:
-    """Build MOVSX and MOVSXD: the upper bits are copies of the source's sign."""
-    return row(partial(_signed, ops.bits_of(i, 1)))(i)
-
-
 def _swap_bytes(m: Machine, bits: int, a: Value) -> Result:
-    """BSWAP, MOVBE. For a number with an unknown: its bits, and where each one goes."""
+    """BSWAP. For a number with an unknown: its bits, and where each one goes."""
     sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
     return m.terms.moves(ops.to_vector(m, a), byte_moves(sources)), None
 
@@ -226,22 +183,6 @@ def _lea(i: Instruction) -> Step:
     return step
 
 
-def _conditional_move(condition: str) -> Builder:
-    test = CONDITIONS[condition]
-
-    def build(i: Instruction) -> Step:
-        read, old, write = ops.read_gpr(i, 1), ops.read_gpr(i, 0), ops.write_gpr(i)
-
-        def step(m: Machine) -> None:
-            # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
-            source = read(m)
-            write(m, source if test(m) else old(m))
-
-        return step
-
-    return build
-
-
 def _set(condition: str) -> Builder:
     test = CONDITIONS[condition]
     return row(lambda m, bits: (int(test(m)), None), 0)
@@ -250,9 +191,7 @@ def _set(condition: str) -> Builder:
 SHIFTS: dict[str, on.Shift] = {
     "shl": on.shift_left,
     "shr": on.shift_right,
-    "sar": on.shift_signed,
     "rol": on.rotate_left,
-    "ror": lambda t, a, count, bits: on.rotate_left(t, a, -count, bits),
 }
 """What a shift does to one element; here a lane has only one."""
 
@@ -265,7 +204,7 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
     if count == 0:
         return a
     if isinstance(a, Linear) and count < bits:
-        if name == "shr" or (name == "sar" and m.facts.bit(a, bits - 1) is False):
+        if name == "shr":
             return m.facts.shift_right(a, count)
         if name == "shl":
             return m.facts.shift_left(a, count, bits)
@@ -286,17 +225,12 @@ def _shift(name: str, m: Machine, bits: int, a: Value, by: Value) -> Result:
     result = shift_value(m, name, a, count, bits)
     if not count:
         return result, None
-    if name in ("rol", "ror"):
+    if name == "rol":
         # Only CF and OF change.
         out = undefined(a)
         return result, replace(m.flags, carry=out, overflow=out, at_most=None, less=None)
     carry = _shifted_out(m, name, a, count, bits)
     return result, of_result(m.facts, result, bits, carry, undefined(a), a)
-
-
-def _shift_alone(name: str, m: Machine, bits: int, a: Value, by: Value) -> Result:
-    """SHLX, SHRX: without flags."""
-    return shift_value(m, name, a, known_count(m, by, bits), bits), None
 
 
 def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag:
@@ -328,14 +262,10 @@ ROWS: Rows = {
     "NEG": row(_negate),
     "INC": row(partial(_by_one, _add)),
     "DEC": row(partial(_by_one, _subtract)),
-    "IMUL": row(_multiply, 2),
     "MOV MOVZX": row(_move),
-    "MOVSX MOVSXD": _move_signed,
-    "BSWAP MOVBE": row(_swap_bytes),
+    "BSWAP": row(_swap_bytes),
     "LEA": _lea,
     "BZHI": row(_bzhi, 2),
     **{name.upper(): row(partial(_shift, name), 2) for name in SHIFTS},
-    **{f"{name}X".upper(): row(partial(_shift_alone, name), 2) for name in ("shl", "shr")},
-    **{f"CMOV{condition.upper()}": _conditional_move(condition) for condition in CONDITIONS},
     **{f"SET{condition.upper()}": _set(condition) for condition in CONDITIONS},
 }

@@ -54,7 +54,7 @@ def shift_signed(t: Terms, a: Lane, count: int, bits: int) -> Lane:
 
 
 def rotate_left(t: Terms, a: Lane, count: int, bits: int) -> Lane:
-    """VPROLD, VPROLQ."""
+    """ROL."""
     count %= bits
     left = shift_left(t, a, count, bits)
     return t.xor(left, shift_right(t, a, bits - count, bits)) if count else a
@@ -85,57 +85,19 @@ def pshufd(t: Terms, a: Lane, imm: int) -> Lane:
     return t.bytes(a, elements([imm >> 2 * k & 3 for k in range(4)], 4))
 
 
-def pshuflw(t: Terms, a: Lane, imm: int) -> Lane:
-    """PSHUFLW."""
-    return t.bytes(a, elements([imm >> 2 * k & 3 for k in range(4)] + [4, 5, 6, 7], 2))
-
-
-def pshufhw(t: Terms, a: Lane, imm: int) -> Lane:
-    """PSHUFHW."""
-    return t.bytes(a, elements([0, 1, 2, 3] + [4 + (imm >> 2 * k & 3) for k in range(4)], 2))
-
-
-def shufps(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
-    """SHUFPS."""
-    order = [imm & 3, imm >> 2 & 3, 4 + (imm >> 4 & 3), 4 + (imm >> 6 & 3)]
-    return merge(t, a, b, elements(order, 4))
-
-
-def palignr(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
-    """PALIGNR."""
-    # The concatenation a:b shifted right: byte k is byte k + imm of (b, a).
-    at = [k + imm for k in range(16)]
-    return merge(t, b, a, [s if s < 32 else -1 for s in at])
-
-
 def pclmulqdq(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """PCLMULQDQ: immediate bits 0 and 4 choose the halves of SRC1 and SRC2."""
     return t.clmul(a, imm & 1, b, imm >> 4 & 1)
 
 
-def unpack_of(size: int, high: bool) -> Two:
-    """PUNPCKL/H of elements of `size` bytes."""
-    count = 16 // size
-    first = count // 2 if high else 0
-    order = [e for k in range(first, first + count // 2) for e in (k, k + count)]
-    sources = elements(order, size)
-    return lambda t, a, b, imm: merge(t, a, b, sources)
+def unpack_low(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """PUNPCKLQDQ."""
+    return merge(t, a, b, elements([0, 2], 8))
 
 
-def blend_of(size: int) -> Two:
-    """PBLENDW (size 2): immediate bit k chooses element k of b."""
-    count = 16 // size
-
-    def blend(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
-        order = [k + count if imm >> k & 1 else k for k in range(count)]
-        return merge(t, a, b, elements(order, size))
-
-    return blend
-
-
-def and_not(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
-    """PANDN."""
-    return 0 if same_value(a, b) else t.both(t.xor(a, MASK128), b)
+def unpack_high(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
+    """PUNPCKHQDQ."""
+    return merge(t, a, b, elements([1, 3], 8))
 
 
 def greater_than(bits: int) -> Two:

@@ -4,14 +4,12 @@ Intel SDM vol. 2. A masked load or store touches only the enabled elements: the 
 nor change (vol. 1, 15.6.3).
 """
 
+import re
 from collections.abc import Iterator
 
 from iced_x86 import Instruction, MemorySizeExt, OpCodeInfo, OpKind
 
-from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane
-from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import M64
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import (
@@ -22,21 +20,16 @@ from ghashgen.verify.x86_64.machine import (
     mask_index,
     vector_index,
 )
-from ghashgen.verify.x86_64.rows import lane as on
-from ghashgen.verify.x86_64.rows.vector import SIZES, lanes
-from ghashgen.verify.x86_64.rows.wide import broadcast
+from ghashgen.verify.x86_64.rows.vector import SIZES
 
 
-def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield (start byte, byte count) of runs of enabled elements in the lane that starts there."""
-    start: int | None = None
-    for k in range(16 // size + 1):
-        on = k < 16 // size and elements >> first + k & 1
-        if on and start is None:
-            start = k
-        elif not on and start is not None:
-            yield start * size, (k - start) * size
-            start = None
+def enabled_runs(m: Machine, mask: int, lanes: int, size: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (lane, start byte, byte count) of runs of enabled elements of `size` bytes."""
+    count = 16 // size
+    enabled = f"{ops.mask_elements(m, mask, count * lanes):0{count * lanes}b}"[::-1]
+    for k in range(lanes):
+        for run in re.finditer("1+", enabled[k * count : (k + 1) * count]):
+            yield k, run.start() * size, (run.end() - run.start()) * size
 
 
 def _move(aligned: bool) -> Builder:
@@ -55,27 +48,19 @@ def _move(aligned: bool) -> Builder:
 
 def _store(i: Instruction, aligned: bool) -> Step:
     where, index, lanes = ops.address(i), vector_index(i.op1_register), ops.lanes_of(i, 1)
-    align, mask = ops.memory_align(i, lanes, aligned), i.op_mask
-    size = ops.element_of(i) // 8 if i.has_op_mask else 0
+    align = ops.memory_align(i, lanes, aligned)
+    if not i.has_op_mask:
+        return lambda m: m.memory.store_lanes(where(m), m.vec[index][:lanes], align)
+    mask, size = i.op_mask, ops.element_of(i) // 8
 
-    def step(m: Machine) -> None:
+    def masked(m: Machine) -> None:
         start = where(m)
-        if not size and lanes > 1:
-            m.memory.locate(start, 16 * lanes, align, store=True)
-        elements = ops.mask_elements(m, mask, 16 // size * lanes) if size else 0
-        if size:
-            m.memory.require_aligned(start, align)
-        for k in range(lanes):
-            at = ops._sum(m, start, 16 * k)
-            lane = m.vec[index][k]
-            if not size:
-                m.memory.store(at, lane, 16, align if lanes == 1 else 1)
-                continue
-            for first, count in enabled_runs(elements, k * 16 // size, size):
-                part = m.terms.moves(lane, ((-8 * first, (1 << 8 * count) - 1),))
-                m.memory.store(ops._sum(m, at, first), part, count)
+        m.memory.require_aligned(start, align)
+        for k, first, count in enabled_runs(m, mask, lanes, size):
+            part = m.terms.moves(m.vec[index][k], ((-8 * first, (1 << 8 * count) - 1),))
+            m.memory.store(ops._sum(m, start, 16 * k + first), part, count)
 
-    return step
+    return masked
 
 
 def _masked_load(i: Instruction, aligned: bool) -> Step:
@@ -85,17 +70,12 @@ def _masked_load(i: Instruction, aligned: bool) -> Step:
 
     def step(m: Machine) -> None:
         start = where(m)
-        elements = ops.mask_elements(m, mask, 16 // size * lanes)
         m.memory.require_aligned(start, align)
-        out: list[Lane] = []
-        for k in range(lanes):
-            lane: Lane = 0
-            for first, count in enabled_runs(elements, k * 16 // size, size):
-                value = m.memory.load(ops._sum(m, start, 16 * k + first), count)
-                part = ops.to_vector(m, value)
-                ones = (1 << 8 * count) - 1
-                lane = m.terms.xor(lane, m.terms.moves(part, ((8 * first, ones << 8 * first),)))
-            out.append(lane)
+        out: list[Lane] = [0] * lanes
+        for k, first, count in enabled_runs(m, mask, lanes, size):
+            part = ops.to_vector(m, m.memory.load(ops._sum(m, start, 16 * k + first), count))
+            ones = (1 << 8 * count) - 1
+            out[k] = m.terms.xor(out[k], m.terms.moves(part, ((8 * first, ones << 8 * first),)))
         write(m, out)
 
     return step
@@ -104,7 +84,7 @@ def _masked_load(i: Instruction, aligned: bool) -> Step:
 def _low(i: Instruction) -> Step:
     """Build MOVD, MOVQ: the low bits of a register, from it or to it; the rest of it is zero."""
     if i.op_kind(0) != OpKind.REGISTER or not is_vector(i.op0_register):
-        return _extract(0)(i)
+        return _extract(i)
     write = ops.write_lanes(i)
     if i.op_kind(1) == OpKind.REGISTER and is_vector(i.op1_register):
         index = vector_index(i.op1_register)
@@ -113,59 +93,35 @@ def _low(i: Instruction) -> Step:
     return lambda m: write(m, [ops.to_vector(m, read(m))])
 
 
-def _high_to_low(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
-    """MOVHLPS: DEST low := SRC high."""
-    return on.merge(t, a, b, on.elements([3, 1], 8))
-
-
 def part_of(i: Instruction) -> int:
     """Return the bits of the one element that a form moves."""
     return 8 * int(MemorySizeExt.size(OpCodeInfo(i.code).memory_size))
 
 
-def _insert(element: int | None = None) -> Builder:
-    """Build PINSRB/W/D/Q, and MOVLPS/MOVHPS xmm, m64: one element of DEST (VEX: SRC1) is new."""
+def _insert(i: Instruction) -> Step:
+    """Build PINSRB/W/D/Q: one element of DEST (VEX: SRC1) is new."""
+    source, bits = i.op_count - 2, part_of(i)
+    base = vector_index(i.op_register(source - 1))
+    read, write = ops.read_gpr(i, source), ops.write_lanes(i)
+    at, ones = (ops.immediate(i) & 128 // bits - 1) * bits, (1 << bits) - 1
 
-    def build(i: Instruction) -> Step:
-        source, bits = i.op_count - (2 if element is None else 1), part_of(i)
-        base = vector_index(i.op_register(source - 1))
-        read, write = ops.read_gpr(i, source), ops.write_lanes(i)
-        number = ops.immediate(i) & 128 // bits - 1 if element is None else element
-        at, ones = number * bits, (1 << bits) - 1
+    def step(m: Machine) -> None:
+        t = m.terms
+        value = t.moves(ops.to_vector(m, read(m)), ((at, ones << at),))
+        write(m, [t.xor(t.keep(m.vec[base][0], MASK128 ^ ones << at), value)])
 
-        def step(m: Machine) -> None:
-            t = m.terms
-            value = t.moves(ops.to_vector(m, read(m)), ((at, ones << at),))
-            write(m, [t.xor(t.keep(m.vec[base][0], MASK128 ^ ones << at), value)])
-
-        return step
-
-    return build
+    return step
 
 
-def _extract(element: int | None = None) -> Builder:
-    """Build PEXTRB/W/D/Q, and stores of one element; a register gets it zero-extended."""
+def _extract(i: Instruction) -> Step:
+    """Build PEXTRB/W/D/Q, MOVD, MOVQ: one element, the lowest without an immediate.
 
-    def build(i: Instruction) -> Step:
-        index, bits, write = vector_index(i.op1_register), part_of(i), ops.write_gpr(i)
-        number = ops.immediate(i) & 128 // bits - 1 if element is None else element
-        move = ((-number * bits, (1 << bits) - 1),)
-        return lambda m: write(m, m.terms.moves(m.vec[index][0], move))
-
-    return build
-
-
-def _half(element: int) -> Builder:
-    """Build MOVLPS, MOVHPS and their kin."""
-    load, store = _insert(element), _extract(element)
-    return lambda i: store(i) if i.op_kind(0) == OpKind.MEMORY else load(i)
-
-
-def _low_to_both(i: Instruction) -> Step:
-    """Build MOVDDUP: both halves of each lane are its low half; of 128 bits, one half is read."""
-    if ops.lanes_of(i, 0) == 1:
-        return broadcast(64)(i)
-    return lanes(lambda t, a, imm: t.bytes(a, on.elements([0, 0], 8)), 1)(i)
+    A register gets it zero-extended.
+    """
+    index, bits, write = vector_index(i.op1_register), part_of(i), ops.write_gpr(i)
+    number = ops.immediate(i) & 128 // bits - 1 if i.op_count > 2 else 0
+    move = ((-number * bits, (1 << bits) - 1),)
+    return lambda m: write(m, m.terms.moves(m.vec[index][0], move))
 
 
 def _mask_move(bits: int) -> Builder:
@@ -183,72 +139,40 @@ def _mask_move(bits: int) -> Builder:
     return build
 
 
-def _mask_logic(bits: int, name: str) -> Builder:
+def _mask_xor(bits: int) -> Builder:
+    """Build KXOR: a register and itself are 0, whatever it holds."""
+
     def build(i: Instruction) -> Step:
         first, second = (mask_index(i.op_register(k)) for k in (1, 2))
         write = ops.write_mask(i, bits)
 
         def step(m: Machine) -> None:
-            if first == second and name in ("KXNOR", "KXOR"):
-                write(m, M64 if name == "KXNOR" else 0)
-                return
-            a, b = m.mask[first], m.mask[second]
-            if not isinstance(a, int) or not isinstance(b, int):
-                raise unsupported("mask logic on unknown masks", m.terms.at)
-            results = {"KXNOR": M64 ^ a ^ b, "KXOR": a ^ b, "KOR": a | b, "KAND": a & b}
-            write(m, results[name])
+            a, b = (ops.as_lane(m.mask[k], m.terms.at) for k in (first, second))
+            write(m, 0 if first == second else m.terms.xor(a, b))
 
         return step
 
     return build
 
 
-def _mask_shift(bits: int, left: bool) -> Builder:
-    def build(i: Instruction) -> Step:
-        source, write = mask_index(i.op1_register), ops.write_mask(i, bits)
-        count = ops.immediate(i)
-
-        def step(m: Machine) -> None:
-            a = ops.narrow(m, m.mask[source], bits)
-            if not isinstance(a, int):
-                raise unsupported("a shift of a mask that is not a known number", m.terms.at)
-            write(m, 0 if count >= bits else a << count if left else a >> count)
-
-        return step
-
-    return build
-
-
-def _clear_upper(everything: bool) -> Builder:
-    """Build VZEROUPPER and VZEROALL: registers 0 to 15 only (SDM vol. 2C)."""
+def _clear_upper(i: Instruction) -> Step:
+    """Build VZEROUPPER: registers 0 to 15 only (SDM vol. 2C)."""
 
     def step(m: Machine) -> None:
         for k in range(16):
-            m.vec[k] = (0 if everything else m.vec[k][0], 0, 0, 0)
+            m.vec[k] = (m.vec[k][0], 0, 0, 0)
         m.upper_dirty = False
 
-    return lambda i: step
+    return step
 
 
 ROWS: Rows = {
     "MOVDQA MOVAPS MOVAPD VMOVDQA32 VMOVDQA64": _move(True),
-    "MOVDQU MOVUPS MOVUPD LDDQU VMOVDQU8 VMOVDQU16 VMOVDQU32 VMOVDQU64": _move(False),
+    "MOVDQU MOVUPS MOVUPD VMOVDQU8 VMOVDQU16 VMOVDQU32 VMOVDQU64": _move(False),
     "MOVD MOVQ": _low,
-    "MOVLPS MOVLPD": _half(0),
-    "MOVHPS MOVHPD": _half(1),
-    "MOVLHPS": lanes(on.unpack_of(8, False), 2),
-    "MOVHLPS": lanes(_high_to_low, 2),
-    "MOVDDUP": _low_to_both,
-    "PINSRB PINSRW PINSRD PINSRQ": _insert(),
-    "PEXTRB PEXTRW PEXTRD PEXTRQ": _extract(),
+    "PINSRB PINSRW PINSRD PINSRQ": _insert,
+    "PEXTRB PEXTRW PEXTRD PEXTRQ": _extract,
     **{f"KMOV{letter}": _mask_move(bits) for letter, bits in SIZES.items()},
-    **{
-        f"{name}{letter}": _mask_logic(bits, name)
-        for letter, bits in SIZES.items()
-        for name in ("KXNOR", "KXOR", "KOR", "KAND")
-    },
-    **{f"KSHIFTL{letter}": _mask_shift(bits, True) for letter, bits in SIZES.items()},
-    **{f"KSHIFTR{letter}": _mask_shift(bits, False) for letter, bits in SIZES.items()},
-    "VZEROUPPER": _clear_upper(False),
-    "VZEROALL": _clear_upper(True),
+    **{f"KXOR{letter}": _mask_xor(bits) for letter, bits in SIZES.items()},
+    "VZEROUPPER": _clear_upper,
 }

@@ -1,6 +1,6 @@
 """All rows by instruction code. An instruction without a row is refused by its name.
 
-A row covers a mnemonic in all its forms but those of `LEFT_OUT`. Widths, masks and broadcasts are
+A row covers a mnemonic in all its forms but those of `LEFT_OUT`. Widths and masks are
 the form's, as the decoder has it (`ghashgen.verify.x86_64.operands`). Where the legacy encoding of
 a mnemonic has a row, that with a V before it has the same.
 """
@@ -21,9 +21,8 @@ MODULES = (general, stack, flow, vector, move, wide, aes)
 LEFT_OUT = re.compile(
     "(MVEX|VEX_KNC)_.*"  # Xeon Phi.
     "|.*_MMM?(32|64)?(_.*)?"  # MMX.
-    "|EVEX_VPCMP.*|EVEX_VMOV[AU]PD.*|EVEX_VMOVDDUP_[XY].*|VEX_VLDDQU_Y.*|VEX_KMOV._M.*"
-    "|(BSWAP|CMOV.*|LEA|MOVBE)_[RM]16.*|MOV[SZ]XD?_R(16_RM16|32_RM32)|TEST_.*_F[67]R1"
-    "|MOV_.*(MOFFS|SREG|CR|DR).*|IMUL_RM[0-9]+|J.*_(REL16|REL8_16)|JMP_.*M.*"
+    "|EVEX_VPCMP.*|EVEX_VMOV[AU]PD.*|VEX_KMOV._M.*|(BSWAP|LEA)_R16.*|MOVZX_R16_RM16"
+    "|TEST_.*_F[67]R1|MOV_.*(MOFFS|SREG|CR|DR).*|J.*_(REL16|REL8_16)|JMP_.*M.*"
     "|.*P(INSR|EXTR).*_R64M.*|.*PEXTRW_R.._.*|.*PMOVMSKB_R64.*"
 )
 """Forms without a row, of mnemonics that have one."""

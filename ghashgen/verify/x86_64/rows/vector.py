@@ -1,7 +1,7 @@
 """Rows for vector instructions that treat every 128-bit lane alike, in all three encodings.
 
 The functions on lanes are in `ghashgen.verify.x86_64.rows.lane`. `ghashgen.verify.x86_64.operands`
-handles lanes, encodings, broadcast and masks.
+handles lanes, encodings and masks.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,6 @@ from ghashgen.verify.core.kinds import EQUAL, as_lane
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.machine.flags import of_test
 from ghashgen.verify.machine.machine import Machine, Step
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.machine import Builder, Rows, vector_index
@@ -89,19 +88,6 @@ def shift_bytes(shift: on.Shift) -> Builder:
     return lanes(lambda t, a, imm: shift(t, a, 8 * min(imm, 16), 128), 1)
 
 
-def _test(i: Instruction) -> Step:
-    """Build PTEST: ZF if DEST AND SRC is 0, CF if NOT DEST AND SRC is."""
-    first, second, same = ops.read_lanes(i, 0), ops.read_lanes(i, 1), ops.same_register(i, 0, 1)
-
-    def step(m: Machine) -> None:
-        t, pairs = m.terms, list(zip(first(m), second(m), strict=True))
-        # AND NOT of a register with itself is 0.
-        others: list[Lane] = [0 if same else on.and_not(t, a, b, 0) for a, b in pairs]
-        m.flags = of_test([t.both(a, b) for a, b in pairs], others)
-
-    return step
-
-
 SIGNS = tuple((-7 * k - 7, 1 << k) for k in range(16))
 """The map from the top bits of 16 bytes to 16 bits."""
 
@@ -129,9 +115,6 @@ def _byte_signs(i: Instruction) -> Step:
 SIZES = {"B": 8, "W": 16, "D": 32, "Q": 64}
 """Bits of an element, by the last letter of a mnemonic."""
 
-PAIRS = {"BW": 1, "WD": 2, "DQ": 4, "QDQ": 8}
-"""Bytes of an element, by the last letters of an unpacking mnemonic."""
-
 SHIFTS = {
     "SLLW SLLD SLLQ": on.shift_left,
     "SRLW SRLD SRLQ": on.shift_right,
@@ -142,19 +125,11 @@ ROWS: Rows = {
     "PXOR XORPS XORPD VPXORD VPXORQ": lanes(lambda t, a, b, imm: t.xor(a, b), 2, same=0),
     "POR ORPS ORPD VPORD VPORQ": lanes(lambda t, a, b, imm: t.either(a, b), 2),
     "PAND ANDPS ANDPD VPANDD VPANDQ": lanes(lambda t, a, b, imm: t.both(a, b), 2),
-    "PANDN VPANDND VPANDNQ": lanes(on.and_not, 2, same=0),
     "PSHUFB": lanes(on.pshufb, 2),
-    "PALIGNR": lanes(on.palignr, 2),
     "PCLMULQDQ": lanes(on.pclmulqdq, 2),
-    "SHUFPS": lanes(on.shufps, 2),
-    "PBLENDW": lanes(on.blend_of(2), 2),
     "PSHUFD": lanes(on.pshufd, 1),
-    "PSHUFLW": lanes(on.pshuflw, 1),
-    "PSHUFHW": lanes(on.pshufhw, 1),
-    "UNPCKLPD": lanes(on.unpack_of(8, False), 2),
-    "UNPCKHPD": lanes(on.unpack_of(8, True), 2),
-    **{f"PUNPCKL{end}": lanes(on.unpack_of(size, False), 2) for end, size in PAIRS.items()},
-    **{f"PUNPCKH{end}": lanes(on.unpack_of(size, True), 2) for end, size in PAIRS.items()},
+    "PUNPCKLQDQ": lanes(on.unpack_low, 2),
+    "PUNPCKHQDQ": lanes(on.unpack_high, 2),
     **{f"PADD{end}": lanes(on.arithmetic_of(bits, 1), 2) for end, bits in SIZES.items()},
     **{
         f"{start}{end}": lanes(function(SIZES[end]), 2, same)
@@ -172,10 +147,7 @@ ROWS: Rows = {
     },
     "PSLLDQ": shift_bytes(on.shift_left),
     "PSRLDQ": shift_bytes(on.shift_right),
-    "VPROLD": shift_by(on.rotate_left, 32),
-    "VPROLQ": shift_by(on.rotate_left, 64),
     "VPTERNLOGD VPTERNLOGQ": lanes(on.ternary, 3),
     "GF2P8AFFINEQB": unmasked(lanes(on.affine, 2)),
-    "PTEST": _test,
     "PMOVMSKB": _byte_signs,
 }

@@ -1,0 +1,52 @@
+"""The text under a host's key schedule: one code for each size of a key, by its rounds."""
+
+from collections.abc import Callable
+from functools import partial
+
+from ghashgen.ir.builder import Builder
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.aes.cipher import ROUNDS, RoundKeys
+from ghashgen.kernels.aes.counters import Counters
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.given.kernel import GivenKernel, Sized
+from ghashgen.kernels.given.taken import function, given
+from ghashgen.kernels.hash.parts.interface import load_block, store_block
+
+Record = Callable[[Text, VReg, str], None]
+"""Records a text, with a state, up to a label."""
+
+
+def _build(b: Builder, kernel: GivenKernel, name: str, record: Record) -> None:
+    """Record the function of this kernel."""
+    at, host = given(b, kernel, name), kernel.host
+    b.branch("equal", at["length"], 0, "done")
+    place = Mem(base=at["schedule"], disp=host.rounds_at)
+    rounds = b.gpr("gpr_load8", place, note=f"Nr - {host.rounds_less}")
+    *some, last = ROUNDS
+    for bits in some:
+        other = f"not_{bits}"
+        b.branch("not_equal", rounds, ROUNDS[bits] - host.rounds_less, other)
+        _text(b, kernel.sized(bits), at, record)
+        b.emit("return")
+        b.label(other)
+    _text(b, kernel.sized(last), at, record)
+    b.label("done")
+
+
+def _text(b: Builder, kernel: Sized, at: dict[str, VReg], record: Record) -> None:
+    with b.part(f"key_{kernel.key}"):
+        X = b.variable(load_block(b, kernel.hash, at["state"], name="X"), "X")
+        keys = RoundKeys(b, kernel, at["schedule"], kernel.held_keys)
+        first = b.load_spread(Mem(base=at["first_counter"]), kernel.lane_count, "counter block")
+        text = Text(
+            *(b, kernel, at["table"], keys, at["input"], at["output"], at["length"]),
+            counters=Counters(b, kernel, first, kept=False),
+        )
+        record(text, X, "store")
+        store_block(b, kernel.hash, at["state"], X)
+
+
+def crypting(name: str, order: int, purpose: str, record: Record) -> Function[GivenKernel]:
+    """Return the function of a direction."""
+    return function(name, order, purpose, partial(_build, name=name, record=record))

@@ -1,0 +1,1 @@
+"""Each module is an exported function of kernels in a host's layout."""

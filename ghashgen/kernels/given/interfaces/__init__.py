@@ -1,0 +1,1 @@
+"""Each module is a host's interface, and exports one INTERFACE."""

@@ -1,0 +1,76 @@
+"""What a kernel in a host's layout claims.
+
+Its table has cells of the powers of the hash subkey alone. The caller keeps the key schedule: the
+round keys of FIPS 197 in memory order, for a key of 128, 192 or 256 bits, and at `rounds_at` the
+number Nr - `rounds_less` in 4 bytes, little-endian. A function is proved for each size of a key.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ghashgen.algebra.field.aes_round import ROUNDS
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.meaning import hash
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.statements import hash as hashes
+from ghashgen.verify.statements.aes import Keyed
+
+_CRYPT = ("input", "output", "length", "schedule", "first_counter", "table", "state")
+
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "init": ("table", "halves"),
+    "mul": hashes.OPERATIONS["mul"],
+    "update": hashes.OPERATIONS["update"],
+    "encrypt": _CRYPT,
+    "decrypt": _CRYPT,
+}
+"""The operations, each with its parameters. `ghashgen.verify.meaning.hash` says what the first
+three mean, `ghashgen.verify.meaning.aes` what the others do.
+"""
+
+
+@dataclass(frozen=True)
+class GivenFunction(hashes.FunctionSpec):
+    """One exported function: what it does, its symbol, its parameters in order."""
+
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenSpec(Keyed):
+    """A kernel's statement, also of where the key schedule has the number of rounds."""
+
+    operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
+    op: ClassVar[str] = "ghash"
+    any_size: ClassVar[bool] = True
+    order: Order
+    rounds_at: int
+    rounds_less: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        hashes.check_cells(self.cells)
+        if self.rounds_at % BLOCK_BYTES or self.rounds_at < BLOCK_BYTES * (self.rounds + 1):
+            raise GhashgenError(
+                f"a number of rounds at byte {self.rounds_at} of the key schedule",
+                "it is at a multiple of 16, behind the round keys",
+            )
+        if not 0 <= self.rounds_less < min(ROUNDS.values()):
+            raise GhashgenError(f"Nr - {self.rounds_less}", "choose 0 to 9")
+
+    @property
+    def round_keys(self) -> Mapping[int, int]:
+        """The cells of the key schedule that hold round keys, each with the round."""
+        return {k: k for k in range(self.rounds + 1)}
+
+    def meaning(self, function: Any) -> Function:
+        """Return what one of the functions means.
+
+        Raises:
+            Refutation: it has no meaning here.
+        """
+        if function.operation in hashes.OPERATIONS:
+            return hash.meaning_of(self, function)
+        return super().meaning(function)
