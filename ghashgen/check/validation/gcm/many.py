@@ -52,6 +52,8 @@ class Sent:
     """The tag that is given, to open."""
     status: int = RIGHT
     in_place: bool = False
+    null: bool = True
+    """Whether what is empty has no address."""
     said: Mapping[str, int] = field(default_factory=dict)
     """Numbers in its record instead of the buffers' actual lengths."""
     given: Mapping[str, bytes] = field(default_factory=dict)
@@ -77,8 +79,7 @@ class Sent:
         made = {
             word: Memory(f"{word} {number}", data, word in written, 0)
             for word, data in content.items()
-            # What is empty has no address.
-            if data
+            if data or not self.null
         }
         if self.in_place and "out" in made:
             made["in"] = made["out"] = replace(made["out"], content=content["in"])
@@ -144,7 +145,17 @@ def _mixes(rng: random.Random) -> Mapping[str, Callable[[int], list[tuple[int, i
         size = rng.choice((0, 0, 17, 32, 40))
         return [(USUAL_IV, size, rng.randrange(1, 65)) for _ in range(count)]
 
-    return {"alike": alike, "rows": rows, "changing": changing, "any": any_, "AAD": aad}
+    def bare(count: int) -> list[tuple[int, int, int]]:
+        return [(USUAL_IV, 0, rng.randrange(1, 200))] * count
+
+    return {
+        "alike": alike,
+        "rows": rows,
+        "changing": changing,
+        "any": any_,
+        "AAD": aad,
+        "no AAD": bare,
+    }
 
 
 def _drawn(rng: random.Random, key: Key, sizes: Sequence[tuple[int, int, int]]) -> list[Message]:
@@ -161,7 +172,8 @@ def _flipped(rng: random.Random, data: bytes) -> bytes:
 
 def _sent(rng: random.Random, function: str, found: Sequence[Message]) -> list[Sent]:
     """Return right messages, in place or apart; to open, some are wrong."""
-    out = [Sent(one, one.tag, in_place=rng.random() < 0.5) for one in found]
+    null = rng.random() < 0.5
+    out = [Sent(one, one.tag, in_place=rng.random() < 0.5, null=null) for one in found]
     for i, one in enumerate(out):
         match rng.randrange(12) if function == OPEN else None:
             case 0:

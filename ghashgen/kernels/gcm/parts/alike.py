@@ -1,4 +1,4 @@
-"""Four messages alike: one row each, and the same lengths of text and of AAD, which is not empty.
+"""Four messages alike: one row each, and the same lengths of text and AAD.
 
 What depends on lengths alone is computed once for all groups of one shape and stays in registers:
 masks, powers of H, and the products of the length block.
@@ -48,7 +48,6 @@ class Alike(Fours):
             b.assign(register, read(b, record, word))
         self._like(record, ALL[1:], no)
         (_, length), (_, aad_length) = self.words_of
-        b.branch("equal", aad_length, 0, no)
         self.row_masks(length)
         b.emit("mask", self.aad, b.gpr("gpr_low", b.gpr("gpr_const64", -1), aad_length))
         rounded = b.gpr("gpr_and", b.gpr("gpr_add", length, 15), -16, note="16·m")
