@@ -50,10 +50,11 @@ class Records(Function):
         self.lengths = self.numbers
         self.numbers = {**self.lengths, COUNT: (0, MOST_RECORDS), RECORD: (0, 0)}
 
-    def _at(self, numbers: Mapping[str, Any]) -> Number:
+    def at(self, numbers: Mapping[str, Any]) -> Number:
+        """Return where in the array the record is."""
         return times(numbers[RECORD], RECORD_BYTES)
 
-    def _words(self, numbers: Mapping[str, Any]) -> Iterator[tuple[int, Value]]:
+    def words(self, numbers: Mapping[str, Any]) -> Iterator[tuple[int, Value]]:
         """Yield the words of the record, where they are in it, but for the status."""
         for index, word in enumerate(WORDS[:-1]):
             if word in self.buffers or word in self.lengths:
@@ -62,13 +63,13 @@ class Records(Function):
 
     def _regions(self, numbers: Mapping[str, Any], align: tuple[int, int]) -> tuple[Region, ...]:
         size = times(numbers[COUNT], RECORD_BYTES)
-        records = Region(MESSAGES, 0, size, Access.UPDATE, lambda index: None)
+        records = Region(MESSAGES, 0, size, Access.UPDATE, lambda memory, at: None)
         return *super().call(numbers, align).regions, records
 
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called: with the array, at whose first record it stands."""
         arguments = Pointer("table", 0), Pointer(MESSAGES, 0), numbers[COUNT]
-        held = tuple((MESSAGES, at, value) for at, value in self._words(numbers))
+        held = tuple((MESSAGES, at, value) for at, value in self.words(numbers))
         return Call(self.abi, arguments, self._regions(numbers, align), align, held)
 
     def arrivals(self, state: State) -> Iterator[State]:
@@ -89,7 +90,7 @@ class Records(Function):
         """
         super().end(state)
         self._require_words(state, {STATUS})
-        later, first = state.copy(), self._at(state.ghosts)
+        later, first = state.copy(), self.at(state.ghosts)
         memory, facts = later.memory, state.facts
         behind = combined(state.ghosts[RECORD], 1)
         if not facts.shows(combined(state.ghosts[COUNT], behind, -1)):
@@ -108,8 +109,8 @@ class Records(Function):
             if region.name != "table":
                 memory.written[region.name] = {}
         self._forget(later)
-        for at, value in self._words(numbers):
-            memory.put(MESSAGES, memory.key(combined(self._at(numbers), at)), value, NUMBER_BYTES)
+        for at, value in self.words(numbers):
+            memory.put(MESSAGES, memory.key(combined(self.at(numbers), at)), value, NUMBER_BYTES)
         return later
 
     def _forget(self, state: State) -> None:
@@ -160,9 +161,9 @@ class Records(Function):
 
     def _require_words(self, state: State, written: set[int]) -> None:
         """Refuse an array of which anything but some words of the record is written."""
-        memory, first = state.memory, self._at(state.ghosts)
+        memory, first = state.memory, self.at(state.ghosts)
         cells = dict(memory.written[MESSAGES])
-        for at, wanted in (*self._words(state.ghosts), *((at, None) for at in written)):
+        for at, wanted in (*self.words(state.ghosts), *((at, None) for at in written)):
             key = memory.key(combined(first, at))
             found = [cells.pop(key + k, None) for k in range(NUMBER_BYTES)]
             value = found[0][0] if found[0] else None
@@ -175,7 +176,7 @@ class Records(Function):
 
     def has_status(self, state: State, status: int) -> bool:
         """Return whether the record has this status."""
-        place = Pointer(MESSAGES, combined(self._at(state.ghosts), STATUS))
+        place = Pointer(MESSAGES, combined(self.at(state.ghosts), STATUS))
         key = state.memory.key(place.offset)
         cells = [state.memory.written[MESSAGES].get(key + k) for k in range(NUMBER_BYTES)]
         return all(one == (status, k) for k, one in enumerate(cells))

@@ -19,7 +19,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.basis import Basis
 from ghashgen.verify.search.counters import LAYOUTS, KnownCounters
-from ghashgen.verify.search.held import is_mask, written_cells
+from ghashgen.verify.search.held import is_mask, records, written_cells
 from ghashgen.verify.search.looks import VECTOR
 from ghashgen.verify.search.seen import Seen
 from ghashgen.verify.search.values import FEW, FILES
@@ -93,14 +93,14 @@ class Together:
         told: list[Number] = [n for n in (*self.anchors, output, hashed) if isinstance(n, Linear)]
         if self.hashing.start:
             told += [combined(n, unknown(self.hashing.start), -1) for n in told]
-        return {
+        return records(self.meaning, {
             "at": at - self.checker.entry, "unknowns": self.basis.ranges(),
             "among": self.basis.among(FEW), "facts": self.basis.facts(told),
             "places": places, "ghosts": ghosts,
             "flags": "secret" if any(s.machine.flags.secret for s in states) else "public",
             "dirty": any(s.machine.upper_dirty for s in states), "level": 0, "falls": "0",
             "from": sources,
-        }  # fmt: skip
+        })  # fmt: skip
 
     # Places in the text.
 

@@ -1,0 +1,103 @@
+"""Finds certificates of functions that take many messages one after the other.
+
+At the head of the loop over records a message begins: what is there in the first turn tells what
+is there in every one. From there on the search is that of a single message. One number falls from
+cut to cut: the records that are left, far more than whatever falls within a message.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from ghashgen.verify.core.numbers import Number, combined, parse, times, unknown
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.meaning.records import COUNT, MESSAGES, RECORD, Records
+from ghashgen.verify.rules.assertion import registers
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search.graph import reached
+from ghashgen.verify.search.held import records, written_cells
+from ghashgen.verify.search.message import Search
+from ghashgen.verify.search.places import Places
+from ghashgen.verify.search.values import FILES
+
+TURN_OF_MESSAGE, TURN_OF_RECORD = 1 << 70, 1 << 140
+"""More than falls within a level, and within all levels of a message."""
+
+NEXT = "next"
+LEFT = combined(unknown(COUNT), unknown(RECORD), -1)
+
+
+class Many(Search):
+    """A certificate of such a function as far as it is found."""
+
+    def __init__(self, checker: Checker, abi: str, together: bool) -> None:
+        super().__init__(checker, abi, together)
+        assert isinstance(self.meaning, Records)
+        head = min(self.heads, default=0)
+        if not head:
+            raise unsupported("search: no loop over records")
+        # Without the ways back to its head, what is in the loop is a function of one message.
+        self.after = {
+            at: tuple(to for to in ways if to != head or at < head)
+            for at, ways in self.after.items()
+        }
+        self.flow = replace(self.flow, after=self.after)
+        self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
+        self.where = Places(checker.image, self.flow, checker.entry)
+        self.data["assertions"][NEXT] = self.begins(head)
+        self.latest, self.sources = NEXT, [NEXT]
+
+    def begins(self, head: int) -> dict[str, Any]:
+        """Return the assertion at the head of the loop over records."""
+        assert isinstance(self.meaning, Records)
+        (first,) = self.checker.entries()
+        address = self.checker.entry
+        while address != head:
+            address = self.checker.step(first, address)
+        live = self.flow.live.get(head, frozenset())
+        left = {v: n for n, v in self.checker.left.items() if isinstance(v, Term)}
+
+        def said(value: Any) -> Any:
+            if isinstance(value, Pointer):
+                n = times(unknown(RECORD), 80) if value.region == MESSAGES else value.offset
+                return ["p", value.region, str(n)]
+            if isinstance(value, Linear):
+                return ["n", str(LEFT if value == unknown(COUNT) else value)]
+            return ["@", left[value]] if value in left else "!"
+
+        places = {
+            name: said(place.of(first.machine))
+            for name, place in registers(self.checker.target).items()
+            if place.file == "gpr" and FILES["gpr"] + place.index in live
+        }
+        for at, size in written_cells([first], "stack"):
+            places[f"stack+{at}:{size}"] = said(first.memory._read("stack", at, size))
+        lengths = self.meaning.lengths
+        one: dict[str, Any] = {
+            "at": head - self.checker.entry,
+            "unknowns": {n: [*ends] for n, ends in lengths.items()},
+            "among": {}, "facts": [str(LEFT)], "places": places,
+            "ghosts": {part.name: None for part in self.meaning.parts} | {
+                "iv": {"of": "iv", "hashed": "0", "ahead": 0, "sum": []},
+                "x": {"of": "aad", "hashed": "0", "ahead": 0, "sum": []},
+                "output": "0", "mask": False,
+            },
+            "flags": "secret", "dirty": first.machine.upper_dirty, "level": 0, "falls": str(LEFT),
+            "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0"}]},
+        }  # fmt: skip
+        return records(self.meaning, one, [])
+
+    def run(self) -> dict[str, Any]:
+        """Return the certificate."""
+        assert isinstance(self.meaning, Records)
+        found = super().run()["assertions"]
+        way = {n: f"{n}_0" for n in self.meaning.lengths} | {COUNT: COUNT, RECORD: f"{RECORD}+1"}
+        outer = times(LEFT, TURN_OF_RECORD)
+        for name, one in found.items():
+            found[NEXT]["from"].setdefault(name, []).append(way)
+            inner: Number = combined(parse(one["falls"]), (one["level"] + 1) * TURN_OF_MESSAGE)
+            inner = combined(inner, -TURN_OF_RECORD)
+            one["falls"] = str(outer if name == NEXT else combined(outer, inner))
+            one["level"] = 0
+        return {"assertions": found}
