@@ -71,8 +71,13 @@ class Many(Search):
             for name, place in registers(self.checker.target).items()
             if place.file == "gpr" and FILES["gpr"] + place.index in live
         }
+        # A message may leave anything in the rest of the frame.
+        top: Any = first.machine.gpr[self.checker.top]
+        free = {*range(top.offset - first.machine.red_zone, 0)}
         for at, size in written_cells([first], "stack"):
             places[f"stack+{at}:{size}"] = said(first.memory._read("stack", at, size))
+            free -= {*range(at, at + size)}
+        places |= {f"stack+{at}:1": "?" for at in sorted(free)}
         lengths = self.meaning.lengths
         one: dict[str, Any] = {
             "at": head - self.checker.entry,
@@ -83,7 +88,7 @@ class Many(Search):
                 "x": {"of": "aad", "hashed": "0", "ahead": 0, "sum": []},
                 "output": "0", "mask": False,
             },
-            "flags": "secret", "dirty": first.machine.upper_dirty, "level": 0, "falls": str(LEFT),
+            "flags": "secret", "dirty": True, "level": 0, "falls": str(LEFT),
             "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0"}]},
         }  # fmt: skip
         return records(self.meaning, one, [])
@@ -91,7 +96,7 @@ class Many(Search):
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
         assert isinstance(self.meaning, Records)
-        found = super().run()["assertions"]
+        found: dict[str, Any] = super().run()["assertions"]
         way = {n: f"{n}_0" for n in self.meaning.lengths} | {COUNT: COUNT, RECORD: f"{RECORD}+1"}
         outer = times(LEFT, TURN_OF_RECORD)
         for name, one in found.items():
