@@ -88,7 +88,7 @@ class Many(Search):
                 "x": {"of": "aad", "hashed": "0", "ahead": 0, "sum": []},
                 "output": "0", "mask": False,
             },
-            "flags": "secret", "dirty": True, "level": 0, "falls": str(LEFT),
+            "flags": "secret", "dirty": False, "level": 0, "falls": str(LEFT),
             "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0"}]},
         }  # fmt: skip
         return records(self.meaning, one, [])
@@ -99,10 +99,11 @@ class Many(Search):
         found: dict[str, Any] = super().run()["assertions"]
         way = {n: f"{n}_0" for n in self.meaning.lengths} | {COUNT: COUNT, RECORD: f"{RECORD}+1"}
         outer = times(LEFT, TURN_OF_RECORD)
+        dirty = any(one["dirty"] for one in found.values())
         for name, one in found.items():
             found[NEXT]["from"].setdefault(name, []).append(way)
             inner: Number = combined(parse(one["falls"]), (one["level"] + 1) * TURN_OF_MESSAGE)
             inner = combined(inner, -TURN_OF_RECORD)
             one["falls"] = str(outer if name == NEXT else combined(outer, inner))
-            one["level"] = 0
+            one["level"], one["dirty"] = 0, dirty
         return {"assertions": found}
