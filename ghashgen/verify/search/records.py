@@ -91,7 +91,8 @@ class Many(Search):
             "flags": "secret", "dirty": False, "level": 0, "falls": str(LEFT),
             "from": {"entry": [{n: n for n in lengths} | {COUNT: COUNT, RECORD: "0"}]},
         }  # fmt: skip
-        return records(self.meaning, one, [])
+        done: dict[str, Any] = records(self.meaning, one, [])
+        return done
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
